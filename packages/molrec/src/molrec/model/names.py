@@ -1,0 +1,67 @@
+"""Names a record may give to blocks, columns and sections, and the few it keeps for itself.
+
+The rules come from the store (a name is a folder) and from the layout (``docs/spec/frame.md`` and
+``docs/spec/trajectory.md``, reserved names). Knows nothing of files.
+"""
+
+from __future__ import annotations
+
+from molrec.errors import SchemaError
+
+__all__ = [
+    "FRAME_RESERVED_BLOCKS",
+    "META_TYPES",
+    "RESERVED_COLUMNS",
+    "SERIES_RESERVED_BLOCKS",
+    "SERIES_RESERVED_COLUMNS",
+    "check_name",
+    "check_reserved",
+]
+
+#: The attribute beside a frame's meta document that maps each key to its tag.
+META_TYPES = "_meta_types"
+
+FRAME_RESERVED_BLOCKS = frozenset({"box"})
+RESERVED_COLUMNS = frozenset({"_validity"})
+SERIES_RESERVED_BLOCKS = frozenset({"step", "time", "meta", "box"})
+SERIES_RESERVED_COLUMNS = frozenset({"offset", "step_index", "_validity"})
+
+_LONGEST = 255
+
+
+def check_name(name: object, where: str) -> str:
+    """Return `name` when it can name a node of a record.
+
+    Raises:
+        SchemaError: Empty, not a string, contains ``/`` or NUL, is ``.``, ``..`` or ``zarr.json``, starts with
+            ``__``, is not Unicode, or is longer than 255 bytes (``reject-bad-name``).
+    """
+    if not isinstance(name, str):
+        raise SchemaError(f"{where}: a name is a string, found {name!r}", "reject-bad-name")
+    reason = None
+    try:
+        encoded = name.encode("utf-8")
+    except UnicodeEncodeError:
+        encoded, reason = b"", "is not valid Unicode"
+    if reason is None and (not name or name in (".", "..", "zarr.json") or name.startswith("__")):
+        reason = "is reserved by the store"
+    elif "/" in name or "\0" in name:
+        reason = "contains '/' or NUL"
+    elif len(encoded) > _LONGEST:
+        reason = f"is longer than {_LONGEST} bytes"
+    if reason is not None:
+        raise SchemaError(f"{where}: the name {name!r} {reason}; choose another", "reject-bad-name")
+    return name
+
+
+def check_reserved(name: str, reserved: frozenset[str], where: str) -> None:
+    """Refuse a name the layout keeps for itself.
+
+    Raises:
+        SchemaError: The name is in `reserved` (``reject-reserved-name``).
+    """
+    if name in reserved:
+        raise SchemaError(
+            f"{where}: {name!r} is reserved by the record layout (reserved here: {', '.join(sorted(reserved))})",
+            "reject-reserved-name",
+        )

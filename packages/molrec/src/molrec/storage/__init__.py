@@ -1,0 +1,1 @@
+"""How records lie in storage. Knows nothing of foreign formats or the command line."""

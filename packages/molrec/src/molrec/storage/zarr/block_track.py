@@ -1,0 +1,223 @@
+"""One block of a run being written: which presentations are updates, and how they lie (``docs/spec/trajectory.md``).
+
+The track compares each presentation with the previous update, bit for bit after rounding, keeps the elided form while
+updates are regular, and materializes ``offset`` and ``step_index`` with the whole history at the first violation. It
+knows layouts and appenders, not commits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from molrec.dtypes import Array, identical
+from molrec.errors import SchemaError
+from molrec.model.block import Block
+from molrec.model.carry_forward import UpdateIndex
+from molrec.model.schema import BlockSchema
+from molrec.precision import quantize
+from molrec.storage.zarr import names
+from molrec.storage.zarr.shard_appender import ShardAppender
+
+__all__ = ["BlockTrack", "Presentation"]
+
+
+@dataclass(frozen=True, slots=True)
+class Presentation:
+    """A block as one frame presents it, checked and rounded: columns by name, masks of the nullable ones."""
+
+    rows: int
+    columns: dict[str, Array]
+    masks: dict[str, npt.NDArray[np.bool_]]
+
+    def equals(self, other: Presentation) -> bool:
+        """Tell whether two presentations are the same update: every bit, masks included."""
+        return (
+            self.rows == other.rows
+            and all(identical(values, other.columns[name]) for name, values in self.columns.items())
+            and all(identical(mask, other.masks[name]) for name, mask in self.masks.items())
+        )
+
+
+def present(name: str, declared: BlockSchema, block: Block) -> Presentation:
+    """Check a block against its declaration and return what would be stored.
+
+    The block is read only. A column the rounding left untouched is still the caller's array.
+
+    Raises:
+        SchemaError: Columns, dtypes, shapes, masks, precisions, targets or grid differ from the declaration.
+    """
+    where = f"block {name!r}"
+    _check_columns(where, declared, block)
+    if declared.structural_shape is not None or block.structural_shape is not None:
+        if block.structural_shape not in (None, declared.structural_shape) or (
+            declared.structural_shape is not None and block.rows != int(np.prod(declared.structural_shape))
+        ):
+            raise SchemaError(
+                f"{where}: the declared grid is {declared.structural_shape}, this frame has {block.rows} rows on "
+                f"{block.structural_shape}",
+                "reject-structural-shape",
+            )
+    for column, target in block.targets.items():
+        if declared.targets.get(column) != target:
+            raise SchemaError(
+                f"{where}, column {column!r} references {target!r} but the trajectory pins "
+                f"{declared.targets.get(column)!r}",
+                "reject-frame-target-disagrees",
+            )
+    columns: dict[str, Array] = {}
+    masks: dict[str, npt.NDArray[np.bool_]] = {}
+    for column, pinned in declared.columns.items():
+        values, mask = block[column], block.validity(column)
+        columns[column] = values if pinned.precision is None else quantize(values, pinned.precision)
+        if pinned.nullable:
+            masks[column] = np.ones(block.rows, dtype=np.bool_) if mask is None else mask
+        elif mask is not None:
+            raise SchemaError(
+                f"{where}, column {column!r} carries a validity mask but is not declared nullable; "
+                "call declare_nullable before the run",
+                "reject-mask-not-nullable",
+            )
+    return Presentation(block.rows, columns, masks)
+
+
+def _check_columns(where: str, declared: BlockSchema, block: Block) -> None:
+    if block.keys() != declared.columns.keys():
+        missing = sorted(declared.columns.keys() - block.keys())
+        extra = sorted(block.keys() - declared.columns.keys())
+        raise SchemaError(
+            f"{where} presents other columns than declared"
+            + (f"; missing {', '.join(missing)} (a block is presented whole)" if missing else "")
+            + (f"; undeclared {', '.join(extra)} (declare every column before the run)" if extra else ""),
+            "reject-column-missing" if missing else "reject-undeclared",
+        )
+    for column, pinned in declared.columns.items():
+        dtype, trailing = block.dtype(column), block[column].shape[1:]
+        if (dtype, trailing) != (pinned.dtype, pinned.trailing):
+            raise SchemaError(
+                f"{where}, column {column!r} is declared {pinned.dtype} with trailing shape {list(pinned.trailing)}, "
+                f"this frame has {dtype} with {list(trailing)}",
+                "reject-column-dtype",
+            )
+        precision = block.precision(column)
+        if precision is not None and precision != pinned.precision:
+            raise SchemaError(
+                f"{where}, column {column!r} declares precision {precision!r}, the trajectory pins "
+                f"{pinned.precision!r}; a trajectory states a precision once",
+                "reject-frame-precision-disagrees",
+            )
+
+
+class BlockTrack:
+    """The updates of one block so far, and the appenders they go to.
+
+    Args:
+        name: Block name.
+        declared: Its declaration.
+        columns: Appender of every column.
+        masks: Appender of every nullable column's mask.
+        make_dense: Makes the appender of a u64 array at a path, for ``offset`` and ``step_index``.
+        committed: Index of the committed updates, for a reopened run.
+        latest: The last committed update, for a reopened run.
+        extra: Attributes of the block group a producer added, carried through.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        declared: BlockSchema,
+        columns: dict[str, ShardAppender],
+        masks: dict[str, ShardAppender],
+        make_dense: Callable[[str], ShardAppender],
+        committed: UpdateIndex | None = None,
+        latest: Presentation | None = None,
+        extra: dict[str, Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.declared = declared
+        self.columns = columns
+        self.masks = masks
+        self._make_dense = make_dense
+        self._latest = latest
+        self._extra = dict(extra or {})
+        #: Rows of the largest update so far.
+        self.largest = 0
+        index = committed or UpdateIndex(0, 0, None, None)
+        self._count = index.count
+        self._uniform_rows = index.uniform_rows
+        self._end = index.rows
+        self._offset: ShardAppender | None = None
+        self._step_index: ShardAppender | None = None
+        if not index.is_regular:
+            self._open_index()
+
+    def _open_index(self) -> None:
+        self._offset = self._make_dense(f"{names.TRAJECTORY}/{self.name}/{names.OFFSET}")
+        self._step_index = self._make_dense(f"{names.TRAJECTORY}/{self.name}/{names.STEP_INDEX}")
+
+    def add(self, ordinal: int, presentation: Presentation) -> bool:
+        """Take what frame `ordinal` presents; return whether it is an update (False: it carries forward)."""
+        if self._latest is not None and presentation.equals(self._latest):
+            return False
+        own = Presentation(
+            presentation.rows,
+            {
+                name: _owned(values, self.declared.columns[name].precision)
+                for name, values in presentation.columns.items()
+            },
+            {name: mask.copy() for name, mask in presentation.masks.items()},
+        )
+        self._index_update(ordinal, own.rows)
+        self.largest = max(self.largest, own.rows)
+        for name, values in own.columns.items():
+            self.columns[name].append(values)
+        for name, mask in own.masks.items():
+            self.masks[name].append(mask)
+        self._latest = own
+        return True
+
+    def _index_update(self, ordinal: int, rows: int) -> None:
+        if self._offset is None:
+            if not self._count and ordinal == 0 and rows and self.columns:
+                self._uniform_rows = rows
+            if ordinal != self._count or rows != self._uniform_rows or not rows:
+                self._materialize()
+        self._count += 1
+        self._end += rows
+        if self._offset is not None and self._step_index is not None:
+            self._offset.append(np.array([self._end], dtype=np.uint64))
+            self._step_index.append(np.array([ordinal], dtype=np.uint64))
+
+    def _materialize(self) -> None:
+        """Give up the elided form: the index arrays begin with the whole history."""
+        self._open_index()
+        assert self._offset is not None and self._step_index is not None
+        self._offset.append(np.arange(self._count + 1, dtype=np.uint64) * np.uint64(self._uniform_rows))
+        self._step_index.append(np.arange(self._count, dtype=np.uint64))
+
+    def index_appenders(self) -> list[ShardAppender]:
+        """Return the index arrays in use; they are committed before the columns grow."""
+        return [appender for appender in (self._offset, self._step_index) if appender is not None]
+
+    def row_appenders(self) -> list[ShardAppender]:
+        """Return the columns and masks."""
+        return [*self.columns.values(), *self.masks.values()]
+
+    def attributes(self) -> dict[str, Any]:
+        """Return the block group's attributes: its grid, and the elision markers while regular."""
+        attributes = dict(self._extra)
+        if self.declared.structural_shape is not None:
+            attributes[names.STRUCTURAL_SHAPE] = list(self.declared.structural_shape)
+        if self._offset is None and self._count:
+            attributes[names.UNIFORM_ROWS] = self._uniform_rows
+            attributes[names.DENSE_UPDATES] = True
+        return attributes
+
+
+def _owned(values: Array, precision: float | None) -> Array:
+    # Rounding made a fresh array already.
+    return values if precision is not None else values.copy()

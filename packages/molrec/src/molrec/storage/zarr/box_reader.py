@@ -1,0 +1,100 @@
+"""The cells of a stored run, resolved by carry-forward (``docs/spec/trajectory.md``, cells)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import Any
+
+import numpy as np
+
+from molrec.errors import FormatError
+from molrec.model.box import Box
+from molrec.storage.zarr import names
+from molrec.storage.zarr.block_reader import check_ascending, read_dense
+from molrec.storage.zarr.frame_group import group_attributes, make_box
+from molrec.storage.zarr.sources import Source, read_document
+
+__all__ = ["BoxSeries"]
+
+_PARTS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
+    ("vectors", "f64", (3, 3)),
+    ("origin", "f64", (3,)),
+    ("boundary", "bool", (3,)),
+)
+
+
+class BoxSeries:
+    """The cell at any frame: one held as attributes, or updates in arrays.
+
+    Raises:
+        FormatError: The parts make no cell, the arrays are short, or ``step_index`` does not ascend.
+    """
+
+    def __init__(self, source: Source, nstep: int) -> None:
+        self.fixed: Box | None = None
+        self.boxes: list[Box] = []
+        self.arrays: tuple[str, ...] = ()
+        self.attributes: dict[str, Any] = {}
+        self._ordinals: list[int] = []
+        self._where = f"{source.name}: {names.BOX}"
+        document = read_document(source, names.BOX)
+        if document is None or not nstep:
+            return
+        self.attributes = group_attributes(document, self._where)
+        step_index = read_dense(source, f"{names.BOX}/{names.STEP_INDEX}", "u64", (), least=0)
+        vectors = read_dense(source, f"{names.BOX}/vectors", "f64", (3, 3), least=0)
+        if step_index is not None and (vectors is not None or self.attributes.get("cell_defined") is False):
+            self._read_arrays(source, step_index.read(), nstep)
+        elif "vectors" in self.attributes or self.attributes.get("cell_defined") is False:
+            self.fixed = self._read_attributes()
+        elif step_index is not None or vectors is not None:
+            raise FormatError(
+                f"{self._where} holds {names.STEP_INDEX if vectors is None else 'vectors'} without "
+                f"{'vectors' if vectors is None else names.STEP_INDEX}",
+                "reject-missing-array",
+            )
+
+    def _read_arrays(self, source: Source, step_index: Any, nstep: int) -> None:
+        below = np.flatnonzero(step_index >= nstep)
+        count = int(below[0]) if below.size else len(step_index)
+        committed = step_index[:count]
+        check_ascending(committed, f"{self._where}/{names.STEP_INDEX}", "reject-step-index-not-ascending")
+        self._ordinals = committed.astype(np.int64).tolist()
+        parts: dict[str, Any] = {}
+        for name, dtype, trailing in _PARTS:
+            reader = read_dense(source, f"{names.BOX}/{name}", dtype, trailing, least=count)
+            if reader is not None:
+                parts[name] = reader.read(0, count)
+        self.arrays = (*parts, names.STEP_INDEX)
+        self.boxes = [
+            make_box({name: part[i] for name, part in parts.items()}, self.attributes, f"{self._where}, update {i}")
+            for i in range(count)
+        ]
+
+    def _read_attributes(self) -> Box:
+        parts: dict[str, Any] = {}
+        for name, dtype, shape in _PARTS:
+            if name not in self.attributes:
+                continue
+            try:
+                parts[name] = np.array(self.attributes[name], dtype=np.float64 if dtype == "f64" else None)
+            except (TypeError, ValueError) as error:
+                raise FormatError(f"{self._where}: attribute {name!r} ({error})", "reject-box-shape") from error
+            if parts[name].shape != shape:
+                raise FormatError(
+                    f"{self._where}: attribute {name!r} has shape {list(shape)}, found {self.attributes[name]!r}",
+                    "reject-box-shape",
+                )
+        return make_box(parts, self.attributes, self._where)
+
+    @property
+    def latest(self) -> Box | None:
+        """The last committed cell."""
+        return self.boxes[-1] if self.boxes else self.fixed
+
+    def at(self, ordinal: int) -> Box | None:
+        """Return the cell a frame resolves to, or None before the first."""
+        if not self._ordinals:
+            return self.fixed
+        update = bisect_right(self._ordinals, ordinal) - 1
+        return None if update < 0 else self.boxes[update]

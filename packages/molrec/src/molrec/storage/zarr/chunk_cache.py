@@ -1,0 +1,40 @@
+"""A small memory of decoded chunks, shared by the blocks of one reader and bounded in bytes."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from molrec.dtypes import Array
+
+__all__ = ["ChunkCache"]
+
+_MOST_BYTES = 64 * 2**20
+
+
+class ChunkCache:
+    """Least recently used chunks go first; the newest always stays, however large."""
+
+    __slots__ = ("_bytes", "_chunks", "_most")
+
+    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+        self._chunks: OrderedDict[tuple[int, int], list[Array]] = OrderedDict()
+        self._bytes = 0
+        self._most = most_bytes
+
+    def get(self, key: tuple[int, int]) -> list[Array] | None:
+        """Return what was kept under a key, or None."""
+        found = self._chunks.get(key)
+        if found is not None:
+            try:
+                self._chunks.move_to_end(key)
+            except KeyError:  # another thread evicted it between the two lines; what was found is still right
+                pass
+        return found
+
+    def put(self, key: tuple[int, int], chunks: list[Array]) -> None:
+        """Keep chunks under a key, dropping old ones past the bound."""
+        self._chunks[key] = chunks
+        self._bytes += sum(chunk.nbytes for chunk in chunks)
+        while self._bytes > self._most and len(self._chunks) > 1:
+            _, dropped = self._chunks.popitem(last=False)
+            self._bytes -= sum(chunk.nbytes for chunk in dropped)

@@ -1,0 +1,272 @@
+"""Chunk pipelines from the must-decode set, and nothing else (``docs/spec/zarr.md``, codecs).
+
+A `Pipeline` is what stands in an array's ``codecs`` for one (inner) chunk: ``bytes`` or ``vlen-utf8``, then any of
+``numcodecs.shuffle``, ``gzip``, ``zstd``, closed by ``crc32c``. Encoding and decoding are exact; every checksum is
+verified. Many chunks of one shape can be handled in one call, which is where the time goes.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import google_crc32c
+import numpy as np
+
+from molrec.dtypes import STRING, Array
+from molrec.errors import FormatError, SchemaError
+from molrec.storage.zarr import blosc_bridge
+
+__all__ = ["CHECKSUM_BYTES", "Buffer", "Codec", "Pipeline", "checksum", "compressor_codec", "read_pipeline"]
+
+type Buffer = bytes | memoryview
+type Codec = tuple[str, dict[str, Any]]
+
+CHECKSUM_BYTES = 4
+_GZIP_CONTAINER = 31
+_UNREADABLE = "reject-unsupported-codec"
+_DAMAGED = "reject-corrupt-chunk"
+
+
+def checksum(data: Buffer) -> int:
+    """Return the CRC-32C of a buffer."""
+    return int(google_crc32c.value(data if isinstance(data, bytes) else bytes(data)))
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """The codecs of one chunk: the array-to-bytes step and the bytes-to-bytes steps after it, in encoding order."""
+
+    serializer: Codec
+    compressors: tuple[Codec, ...]
+
+    def to_metadata(self) -> list[dict[str, Any]]:
+        """Return the ``codecs`` list as it stands in ``zarr.json``."""
+        return [
+            {"name": name, "configuration": configuration} if configuration else {"name": name}
+            for name, configuration in (self.serializer, *self.compressors)
+        ]
+
+    def encode(self, chunk: Array) -> bytes:
+        """Return the stored bytes of one full chunk."""
+        return self.encode_many([chunk])[0]
+
+    def encode_many(self, chunks: Sequence[Array]) -> list[bytes]:
+        """Return the stored bytes of chunks of one shape, in order."""
+        fused = self._fused_level()
+        if fused is not None:
+            bodies = blosc_bridge.shuffle_and_compress(chunks, fused)
+            return [_close(body) for body in bodies]
+        return [self._encode_steps(chunk) for chunk in chunks]
+
+    def _encode_steps(self, chunk: Array) -> bytes:
+        data: Any = _serialize(self.serializer, chunk)
+        for name, configuration in self.compressors:
+            data = _STEPS[name].encode(data, configuration)
+        return bytes(data)
+
+    def _fused_level(self) -> int | None:
+        """Return the zstd level when the pipeline is shuffle of 8, zstd, crc32c: the precision pipeline."""
+        if len(self.compressors) != 3 or self.serializer != ("bytes", {"endian": "little"}):
+            return None
+        (shuffle, shuffle_options), (zstd, zstd_options), (closing, _) = self.compressors
+        if (shuffle, zstd, closing) != ("numcodecs.shuffle", "zstd", "crc32c") or shuffle_options["elementsize"] != 8:
+            return None
+        return None if zstd_options.get("checksum") else int(zstd_options["level"])
+
+    def decodes_together(self, dtype: np.dtype[Any]) -> bool:
+        """Whether `decode_into` handles many chunks of a dtype in one compiled call."""
+        return dtype.itemsize == 8 and self._fused_level() is not None
+
+    def decode(self, stored: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any], where: str) -> Array:
+        """Return the array of one stored chunk, read-only.
+
+        Raises:
+            FormatError: Checksum mismatch or undecodable bytes (``reject-corrupt-chunk``).
+        """
+        if self.decodes_together(dtype):
+            out: Array = np.empty((1, *shape), dtype=dtype)
+            self.decode_into([stored], out, [where])
+            out.flags.writeable = False
+            return out[0]
+        data: Any = stored
+        try:
+            for name, configuration in reversed(self.compressors):
+                data = _STEPS[name].decode(data, configuration)
+            return _deserialize(self.serializer, data, shape, dtype)
+        except Exception as error:
+            raise FormatError(f"{where} is corrupt: {error}", _DAMAGED) from error
+
+    def decode_into(self, stored: Sequence[Buffer], out: Array, where: Sequence[str]) -> None:
+        """Decode stored chunks of one shape into ``out[0]``, ``out[1]``, ...; `where` names each for errors."""
+        if not self.decodes_together(out.dtype):
+            for place, one in enumerate(stored):
+                out[place] = self.decode(one, out.shape[1:], out.dtype, where[place])
+            return
+        bodies = [_open(one, place) for one, place in zip(stored, where, strict=True)]
+        try:
+            blosc_bridge.decompress_and_unshuffle(bodies, out)
+        except Exception as error:
+            raise FormatError(f"{where[0]} (or one of {len(where)} with it) is corrupt: {error}", _DAMAGED) from error
+
+
+def _close(body: bytes) -> bytes:
+    return body + checksum(body).to_bytes(CHECKSUM_BYTES, "little")
+
+
+def _open(stored: Buffer, where: str) -> bytes:
+    """Return the bytes under a trailing checksum."""
+    body = bytes(stored[:-CHECKSUM_BYTES])
+    if len(stored) < CHECKSUM_BYTES or checksum(body) != int.from_bytes(stored[-CHECKSUM_BYTES:], "little"):
+        raise FormatError(f"{where} is corrupt: its crc32c does not match", _DAMAGED)
+    return body
+
+
+# -- array to bytes -------------------------------------------------------------------------------------------------
+
+
+def _serialize(serializer: Codec, chunk: Array) -> Buffer:
+    if serializer[0] == "vlen-utf8":
+        return _pack_strings(chunk)
+    endian = ">" if serializer[1].get("endian") == "big" else "<"
+    return np.ascontiguousarray(chunk, dtype=chunk.dtype.newbyteorder(endian)).tobytes()
+
+
+def _deserialize(serializer: Codec, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    if serializer[0] == "vlen-utf8":
+        return _unpack_strings(data, shape)
+    stored = dtype.newbyteorder(">" if serializer[1].get("endian") == "big" else "<")
+    if len(data) != stored.itemsize * int(np.prod(shape)):
+        raise ValueError(f"{len(data)} bytes decoded for a chunk of shape {shape} of {dtype}")
+    array = np.frombuffer(data, dtype=stored).reshape(shape)
+    return array if stored == dtype else array.astype(dtype)
+
+
+def _pack_strings(chunk: Array) -> bytes:
+    """Lay strings down as the vlen-utf8 codec does: a count, then each length and its UTF-8 bytes."""
+    encoded = [text.encode("utf-8") for text in chunk.ravel().tolist()]
+    parts = [len(encoded).to_bytes(4, "little")]
+    for text in encoded:
+        parts += (len(text).to_bytes(4, "little"), text)
+    return b"".join(parts)
+
+
+def _unpack_strings(data: Buffer, shape: tuple[int, ...]) -> Array:
+    raw = bytes(data)
+    count = int.from_bytes(raw[:4], "little")
+    if len(raw) < 4 or count != int(np.prod(shape)):
+        raise ValueError(f"{count} strings decoded for a chunk of shape {shape}")
+    texts, place = [], 4
+    for _ in range(count):
+        stop = place + 4 + int.from_bytes(raw[place : place + 4], "little")
+        if place + 4 > len(raw) or stop > len(raw):
+            raise ValueError("a string runs past the end of the chunk")
+        texts.append(raw[place + 4 : stop].decode("utf-8"))
+        place = stop
+    return np.array(texts, dtype=STRING).reshape(shape)
+
+
+# -- bytes to bytes -------------------------------------------------------------------------------------------------
+
+
+class _Shuffle:
+    @staticmethod
+    def encode(data: Buffer, configuration: dict[str, Any]) -> bytes:
+        size = configuration["elementsize"]
+        return np.frombuffer(data, dtype=np.uint8).reshape(-1, size).T.tobytes()
+
+    @staticmethod
+    def decode(data: Buffer, configuration: dict[str, Any]) -> bytes:
+        size = configuration["elementsize"]
+        return np.frombuffer(data, dtype=np.uint8).reshape(size, -1).T.tobytes()
+
+
+class _Gzip:
+    @staticmethod
+    def encode(data: Buffer, configuration: dict[str, Any]) -> bytes:
+        packer = zlib.compressobj(configuration["level"], zlib.DEFLATED, _GZIP_CONTAINER)
+        return packer.compress(data) + packer.flush()
+
+    @staticmethod
+    def decode(data: Buffer, configuration: dict[str, Any]) -> bytes:
+        unpacker = zlib.decompressobj(_GZIP_CONTAINER)
+        unpacked = unpacker.decompress(data)
+        if not unpacker.eof:
+            raise ValueError("the gzip stream is cut short")
+        return unpacked
+
+
+class _Zstd:
+    @staticmethod
+    def encode(data: Buffer, configuration: dict[str, Any]) -> bytes:
+        from numcodecs import zstd
+
+        return bytes(zstd.compress(data, configuration["level"], bool(configuration.get("checksum", False))))
+
+    @staticmethod
+    def decode(data: Buffer, configuration: dict[str, Any]) -> bytes:
+        from numcodecs import zstd
+
+        return bytes(zstd.decompress(data))
+
+
+class _Crc32c:
+    @staticmethod
+    def encode(data: Buffer, configuration: dict[str, Any]) -> bytes:
+        return _close(bytes(data))
+
+    @staticmethod
+    def decode(data: Buffer, configuration: dict[str, Any]) -> bytes:
+        return _open(data, "its content")
+
+
+_STEPS: dict[str, Any] = {"numcodecs.shuffle": _Shuffle, "gzip": _Gzip, "zstd": _Zstd, "crc32c": _Crc32c}
+
+
+def compressor_codec(compression: str | None) -> Codec | None:
+    """Return the codec of a ``compression`` knob: None or ``none``, ``gzip[:level]``, ``zstd[:level]``.
+
+    Raises:
+        SchemaError: Anything else (``reject-unknown-compression``).
+    """
+    if compression in (None, "none"):
+        return None
+    name, _, level = str(compression).partition(":")
+    limits = {"gzip": (0, 9, 1), "zstd": (-7, 22, 3)}.get(name)
+    try:
+        chosen = limits[2] if limits and not level else int(level)
+    except ValueError:
+        limits = None
+    if limits is None or not limits[0] <= chosen <= limits[1]:
+        raise SchemaError(
+            f"compression {compression!r} is not one of None, 'gzip[:0-9]', 'zstd[:level up to 22]'",
+            "reject-unknown-compression",
+        )
+    return (name, {"level": chosen} if name == "gzip" else {"level": chosen, "checksum": False})
+
+
+def read_pipeline(codecs: Any, itemsize: int, where: str) -> Pipeline | None:
+    """Read the codec list of a chunk; None when it has a legal shape that needs the general reader.
+
+    Raises:
+        FormatError: A codec outside the must-decode set, or malformed (``reject-unsupported-codec``).
+    """
+    steps: list[Codec] = []
+    for codec in codecs if isinstance(codecs, list) else [codecs]:
+        if isinstance(codec, str):
+            codec = {"name": codec}
+        if not isinstance(codec, dict) or not isinstance(codec.get("configuration", {}), dict):
+            raise FormatError(f"{where}: malformed codec {codec!r}", _UNREADABLE)
+        steps.append((str(codec.get("name")), codec.get("configuration", {})))
+    if not steps:
+        raise FormatError(f"{where}: no codecs", _UNREADABLE)
+    if steps[0][0] not in ("bytes", "vlen-utf8"):
+        return None
+    for name, configuration in steps[1:]:
+        if name not in _STEPS:
+            return None
+        if name == "numcodecs.shuffle" and configuration.get("elementsize", 4) != itemsize:
+            return None
+    return Pipeline(steps[0], tuple(steps[1:]))

@@ -1,0 +1,188 @@
+"""One commit of a trajectory, step by step in the order the specification demands (``docs/spec/commit.md``).
+
+The order is the guarantee: chunks before the journal, the journal before any index, indexes before array metadata,
+index arrays before columns, everything before the frame count. This module knows the order; what the arrays hold is
+the writer's business.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from molrec.storage.zarr import names
+from molrec.storage.zarr.files import append_bytes, replace_file, sync_directory, sync_file, write_document
+from molrec.storage.zarr.journal import JOURNAL_NAME, encode_line
+from molrec.storage.zarr.layout import group_document
+from molrec.storage.zarr.shard_appender import ShardAppender
+
+__all__ = ["Committer"]
+
+#: A journal past this is folded into a new base by a durable commit.
+_LONG_JOURNAL_BYTES = 2**20
+
+
+class Committer:
+    """Lands appenders, groups and the frame count of one trajectory, and keeps its journal.
+
+    Args:
+        root: Folder of the record.
+        attributes: Attributes of the trajectory group that never change: the pinned declaration and unknown ones.
+        nstep: Committed frames, for a reopened run.
+    """
+
+    def __init__(self, root: Path, attributes: dict[str, Any], nstep: int = 0) -> None:
+        self._folder = root / names.TRAJECTORY
+        self._attributes = attributes
+        self._nstep = nstep
+        self._progressions: dict[str, Any] = {}
+        self._groups: dict[str, dict[str, Any]] = {}
+        self._appenders: dict[str, ShardAppender] = {}
+        self._root = root
+        self._journal: int | None = None
+        self._journal_bytes = 0
+
+    @property
+    def nstep(self) -> int:
+        """Frames committed."""
+        return self._nstep
+
+    @property
+    def journal_is_long(self) -> bool:
+        """Whether the next commit had better be durable, so that the journal starts afresh."""
+        return self._journal_bytes > _LONG_JOURNAL_BYTES
+
+    def create(self) -> None:
+        """Write the trajectory group of a new run, without a frame, and begin the journal."""
+        self._write_group(durable=True)
+        self._begin_journal()
+
+    def adopt(
+        self, appenders: Sequence[ShardAppender], progressions: dict[str, Any], groups: dict[str, dict[str, Any]]
+    ) -> None:
+        """Take over the arrays of a reopened run, whose metadata is on disk, and begin a journal for their state."""
+        self._appenders = {appender.path: appender for appender in appenders}
+        self._progressions = progressions
+        self._write_groups(groups, durable=True)
+        self._begin_journal()
+
+    def commit(
+        self,
+        nstep: int,
+        progressions: dict[str, Any],
+        first: Sequence[ShardAppender],
+        groups: dict[str, dict[str, Any]],
+        rest: Sequence[ShardAppender],
+        *,
+        durable: bool,
+    ) -> None:
+        """Land what waits and make `nstep` the frame count.
+
+        Args:
+            nstep: New frame count.
+            progressions: Progression attributes of the trajectory group.
+            first: Index arrays, whose metadata must precede that of the columns they index.
+            groups: Path to attributes of every group below the trajectory; written when they changed.
+            rest: All other arrays.
+            durable: Whether the commit must survive a power loss.
+
+        Raises:
+            OSError: An operation failed; the last committed state is intact and the commit may be tried again.
+        """
+        staged_first = [appender for appender in first if appender.stage()]
+        staged_rest = [appender for appender in rest if appender.stage()]
+        staged = staged_first + staged_rest
+        self._write_shards(nstep, staged, durable=durable)
+        for appender in staged_first:
+            appender.write_metadata(durable=durable)
+        self._write_groups(groups, durable=durable)
+        for appender in staged_rest:
+            appender.write_metadata(durable=durable)
+        previous = (self._nstep, self._progressions)
+        self._nstep, self._progressions = nstep, progressions
+        try:
+            self._write_group(durable=durable)
+        except BaseException:
+            self._nstep, self._progressions = previous
+            raise
+        for appender in staged:
+            appender.settle()
+            self._appenders[appender.path] = appender
+        if durable:
+            sync_directory(self._folder)
+            self._begin_journal()
+
+    def _write_shards(self, nstep: int, staged: Sequence[ShardAppender], *, durable: bool) -> None:
+        states = [state for appender in staged for state in appender.write_chunks()]
+        if states:
+            self._append_journal(encode_line("redo", nstep, states), durable=durable)
+        for appender in staged:
+            appender.write_index()
+        if durable:
+            for appender in staged:
+                appender.sync()
+
+    def _write_groups(self, groups: dict[str, dict[str, Any]], *, durable: bool) -> None:
+        for path, attributes in groups.items():
+            if self._groups.get(path) != attributes:
+                write_document(self._root / path, group_document(attributes), durable=durable)
+                self._groups[path] = attributes
+            if durable:
+                sync_directory(self._root / path)
+                sync_directory((self._root / path).parent)
+
+    def _write_group(self, *, durable: bool) -> None:
+        write_document(self._folder, self._group_document(), durable=durable)
+        if durable:
+            sync_directory(self._folder)
+            sync_directory(self._root)
+
+    def _group_document(self) -> dict[str, Any]:
+        attributes = dict(self._attributes)
+        if self._nstep:
+            attributes |= {names.NSTEP: self._nstep, **self._progressions}
+        return group_document(attributes)
+
+    # -- the journal ------------------------------------------------------------------------------------------------
+
+    def _begin_journal(self) -> None:
+        """Replace the journal by one base line for the state just made durable."""
+        states = [state for appender in self._appenders.values() if (state := appender.base_state()) is not None]
+        documents = {appender.path: appender.layout.to_document() for appender in self._appenders.values()}
+        documents |= {path: group_document(attributes) for path, attributes in self._groups.items()}
+        documents[names.TRAJECTORY] = self._group_document()
+        line = encode_line("base", self._nstep, states, documents)
+        path = self._folder / JOURNAL_NAME
+        replace_file(path, line, durable=True)
+        sync_directory(self._folder)
+        self._close_journal()
+        self._journal = os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0))
+        self._journal_bytes = len(line)
+
+    def _append_journal(self, line: bytes, *, durable: bool) -> None:
+        if self._journal is None:
+            self._begin_journal()
+        assert self._journal is not None
+        append_bytes(self._journal, line)
+        self._journal_bytes += len(line)
+        if durable:
+            sync_file(self._journal)
+
+    def _close_journal(self) -> None:
+        if self._journal is not None:
+            os.close(self._journal)
+            self._journal = None
+
+    def finish(self) -> None:
+        """Remove the journal: every index is durable and will not be rewritten by this writer."""
+        self._close_journal()
+        (self._folder / JOURNAL_NAME).unlink(missing_ok=True)
+        sync_directory(self._folder)
+
+    def close(self) -> None:
+        """Close files; safe to call twice."""
+        self._close_journal()
+        for appender in self._appenders.values():
+            appender.close()

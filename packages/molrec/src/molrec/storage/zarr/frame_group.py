@@ -1,0 +1,216 @@
+"""A frame-shaped section on Zarr: meta as attributes, a group per block, an array per column (``docs/spec/frame.md``).
+
+One description of a block and a box serves every section that is laid out this way.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from molrec.dtypes import Array
+from molrec.errors import FormatError, SchemaError
+from molrec.model.block import Block
+from molrec.model.box import Box
+from molrec.model.frame import Frame
+from molrec.model.meta import Meta
+from molrec.storage.zarr.array_reader import ArrayReader, open_array
+from molrec.storage.zarr.files import write_document
+from molrec.storage.zarr.fixed_array import write_fixed_array
+from molrec.storage.zarr.layout import group_document
+from molrec.storage.zarr.sources import Source, read_document
+from molrec.vocabulary import check_canonical_declaration
+
+__all__ = ["read_frame_group", "write_frame_group"]
+
+_VALIDITY = "_validity"
+_BLOCK_ATTRIBUTES = frozenset({"count", "structural_shape", "targets"})
+
+
+# -- writing --------------------------------------------------------------------------------------------------------
+
+
+def write_frame_group(folder: Path, frame: Frame) -> None:
+    """Write a frame below a folder that does not exist yet; its own ``zarr.json`` comes last."""
+    for name, block in frame.items():
+        _write_block(folder / name, block)
+    if frame.box is not None:
+        _write_box(folder / "box", frame.box)
+    write_document(folder, group_document(frame.meta.to_attributes()))
+
+
+def _write_block(folder: Path, block: Block) -> None:
+    attributes: dict[str, Any] = {key: value for key, value in block.attributes.items() if key not in _BLOCK_ATTRIBUTES}
+    attributes["count"] = block.rows
+    if block.structural_shape is not None:
+        attributes["structural_shape"] = list(block.structural_shape)
+    if block.targets:
+        attributes["targets"] = block.targets
+    masked = {name: mask for name in block.columns if (mask := block.validity(name)) is not None}
+    for name, values in block.items():
+        free = {key: value for key, value in block.column_attributes(name).items() if key != "precision"}
+        write_fixed_array(folder / name, values, precision=block.precision(name), attributes=free)
+    for name, mask in masked.items():
+        write_fixed_array(folder / _VALIDITY / name, mask)
+    if masked:
+        write_document(folder / _VALIDITY, group_document({}))
+    write_document(folder, group_document(attributes))
+
+
+def _write_box(folder: Path, box: Box) -> None:
+    write_fixed_array(folder / "vectors", box.vectors)
+    if not origin_is_default(box):
+        write_fixed_array(folder / "origin", box.origin)
+    if not boundary_is_default(box):
+        write_fixed_array(folder / "boundary", box.boundary)
+    write_document(folder, group_document({} if box.cell_defined else {"cell_defined": False}))
+
+
+def origin_is_default(box: Box) -> bool:
+    """Tell whether the origin is what an absent one means: +0.0 three times, to the bit."""
+    return not box.origin.tobytes().strip(b"\0")
+
+
+def boundary_is_default(box: Box) -> bool:
+    """Tell whether the flags are what absent ones mean: all true for a defined cell.
+
+    An undefined cell states its all-false flags, as the specification asks of writers.
+    """
+    return box.cell_defined and bool(box.boundary.all())
+
+
+# -- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_frame_group(source: Source, path: str) -> Frame | None:
+    """Read a frame-shaped section, or return None when it is not there.
+
+    Raises:
+        FormatError: The section breaks the format; the rule says how and the message where.
+    """
+    document = read_document(source, path)
+    if document is None:
+        return None
+    where = f"{source.name}: {path}"
+    attributes = group_attributes(document, where)
+    blocks: dict[str, Block] = {}
+    box: Box | None = None
+    for name in source.children(path):
+        child = read_document(source, f"{path}/{name}")
+        if child is None or child.get("node_type") != "group":
+            continue
+        if name == "box":
+            box = _read_box(source, f"{path}/box", group_attributes(child, f"{where}/box"))
+        else:
+            blocks[name] = _read_block(source, f"{path}/{name}", group_attributes(child, f"{where}/{name}"))
+    return Frame._trusted(blocks, Meta.from_attributes(attributes, where), box)
+
+
+def group_attributes(document: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return the attributes of a group's ``zarr.json``.
+
+    Raises:
+        FormatError: The node is not a Zarr V3 group (``reject-malformed-metadata``).
+    """
+    attributes = document.get("attributes", {})
+    if document.get("zarr_format") != 3 or document.get("node_type") != "group" or not isinstance(attributes, dict):
+        raise FormatError(f"{where} is not a Zarr V3 group", "reject-malformed-metadata")
+    return attributes
+
+
+def _read_block(source: Source, path: str, attributes: dict[str, Any]) -> Block:
+    where = f"{source.name}: {path}"
+    count = attributes.get("count")
+    if type(count) is not int or count < 0:
+        raise FormatError(
+            f"{where}: a block states its row count as the attribute count, found {count!r}", "reject-block-count"
+        )
+    block = Block(rows=count)
+    try:
+        for name in source.children(path):
+            array = (
+                open_array(source, f"{path}/{name}") if name != _VALIDITY and _is_array(source, path, name) else None
+            )
+            if array is not None:
+                _read_column(block, name, array)
+        for name in source.children(f"{path}/{_VALIDITY}"):
+            mask = open_array(source, f"{path}/{_VALIDITY}/{name}") if name != "zarr.json" else None
+            if mask is not None:
+                block.set_validity(name, mask.read())
+        if "structural_shape" in attributes:
+            block.structural_shape = attributes["structural_shape"]
+        targets = attributes.get("targets", {})
+        if not isinstance(targets, dict):
+            raise SchemaError(f"targets is an object, found {targets!r}", "reject-target-malformed")
+        for name, target in targets.items():
+            block.set_target(name, target)
+    except (SchemaError, TypeError) as error:
+        rule = error.rule if isinstance(error, SchemaError) else "reject-malformed-metadata"
+        raise FormatError(f"{where}: {getattr(error, 'message', error)}", rule) from error
+    block.attributes = {key: value for key, value in attributes.items() if key not in _BLOCK_ATTRIBUTES}
+    return block
+
+
+def _is_array(source: Source, path: str, name: str) -> bool:
+    document = read_document(source, f"{path}/{name}")
+    return document is not None and document.get("node_type") == "array"
+
+
+def _read_column(block: Block, name: str, array: ArrayReader) -> None:
+    layout = array.layout
+    check_canonical_declaration(name, layout.dtype, layout.trailing, f"column {name!r}")
+    if not layout.shape or layout.rows != block.rows:
+        raise SchemaError(
+            f"column {name!r} has shape {list(layout.shape)} but count is {block.rows}", "reject-block-count"
+        )
+    values: Array = array.read()
+    precision = layout.attributes.get("precision")
+    if precision is None:
+        block[name] = values
+    else:
+        _restore_precision(block, name, values, precision)
+    free = {key: value for key, value in layout.free_attributes.items() if key != "precision"}
+    if free:
+        block.column_attributes(name).update(free)
+
+
+def _restore_precision(block: Block, name: str, values: Array, precision: Any) -> None:
+    """Restore a declaration without rounding again: a reader returns what is stored."""
+    block[name] = np.empty(values.shape, dtype=values.dtype)
+    block.set_precision(name, precision)
+    block._columns[name] = values
+
+
+def _read_box(source: Source, path: str, attributes: dict[str, Any]) -> Box:
+    arrays = {}
+    for name, shape, dtype in (("vectors", (3, 3), "f64"), ("origin", (3,), "f64"), ("boundary", (3,), "bool")):
+        array = open_array(source, f"{path}/{name}")
+        if array is None:
+            continue
+        if array.layout.shape != shape or array.layout.dtype != dtype:
+            raise FormatError(
+                f"{source.name}: {path}/{name} is {dtype} with shape {list(shape)}, found {array.layout.dtype} with "
+                f"{list(array.layout.shape)}",
+                "reject-box-shape",
+            )
+        arrays[name] = array.read()
+    return make_box(arrays, attributes, f"{source.name}: {path}")
+
+
+def make_box(arrays: dict[str, Any], attributes: dict[str, Any], where: str) -> Box:
+    """Build a box from its stored parts, defaults filled in.
+
+    Raises:
+        FormatError: ``vectors`` is missing from a defined cell, or the parts make no box.
+    """
+    defined = attributes.get("cell_defined", True)
+    if not isinstance(defined, bool):
+        raise FormatError(f"{where}: cell_defined is true or false, found {defined!r}", "reject-box-shape")
+    if defined and "vectors" not in arrays:
+        raise FormatError(f"{where}: a defined cell needs its vectors", "reject-missing-array")
+    try:
+        return Box(arrays.get("vectors"), arrays.get("origin"), arrays.get("boundary"), cell_defined=defined)
+    except SchemaError as error:
+        raise FormatError(f"{where}: {error.message}", error.rule) from error

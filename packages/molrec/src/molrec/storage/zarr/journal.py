@@ -1,0 +1,93 @@
+"""The writer's journal: what is needed to restore a shard index torn while it was rewritten (``docs/spec/commit.md``).
+
+A shard's index is the one thing rewritten in place. Beside it, ``trajectory/.journal`` holds a ``base`` line with the
+state after the last durable commit and a ``redo`` line before every later rewrite. A torn index is what lies in place,
+emptied past the used slots and overlaid with the recorded entries; the newest candidate whose checksum matches is the
+index. This module knows the lines and that rule; the writer decides when to append, the reader when to ask.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from molrec import typedjson
+from molrec.dtypes import Array
+from molrec.storage.zarr.codecs import Buffer, checksum
+
+__all__ = ["EMPTY_ENTRY", "JOURNAL_NAME", "ShardState", "encode_line", "read_lines", "recover_index", "shard_states"]
+
+JOURNAL_NAME = ".journal"
+#: Both words of the index entry of a chunk that is not there.
+EMPTY_ENTRY = 2**64 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ShardState:
+    """The index of one shard at one commit, as far as a tear can change it.
+
+    `entries` are the (slot, offset, length) that changed; slots from `used` on are empty; `crc` is of the whole index.
+    """
+
+    path: str
+    used: int
+    entries: tuple[tuple[int, int, int], ...]
+    crc: int
+
+    def to_json(self) -> list[Any]:
+        return [self.path, self.used, [list(entry) for entry in self.entries], self.crc]
+
+
+def encode_line(kind: str, nstep: int, shards: Sequence[ShardState], documents: dict[str, Any] | None = None) -> bytes:
+    """Return one journal line: the checksum of the JSON text, the text, a newline."""
+    content: dict[str, Any] = {"kind": kind, "nstep": nstep, "shards": [shard.to_json() for shard in shards]}
+    if documents is not None:
+        content["documents"] = documents
+    text = typedjson.dump_json(content).encode()
+    return b"%08x %s\n" % (checksum(text), text)
+
+
+def read_lines(raw: Buffer | None) -> list[dict[str, Any]]:
+    """Return the valid lines of a journal; a torn or damaged line ends it."""
+    lines: list[dict[str, Any]] = []
+    for line in bytes(raw or b"").split(b"\n")[:-1]:
+        stated, _, text = line.partition(b" ")
+        if stated != b"%08x" % checksum(text):
+            break
+        lines.append(json.loads(text))
+    return lines
+
+
+def shard_states(lines: Sequence[dict[str, Any]], path: str) -> list[ShardState]:
+    """Return the states of one shard, oldest first."""
+    return [
+        ShardState(path, used, tuple((slot, offset, length) for slot, offset, length in entries), crc)
+        for line in lines
+        for shard_path, used, entries, crc in line["shards"]
+        if shard_path == path
+    ]
+
+
+def recover_index(in_place: Buffer, chunks: int, states: Sequence[ShardState]) -> Array | None:
+    """Return the newest index ``(chunks, 2)`` of u64 the journal can prove, or None.
+
+    Args:
+        in_place: The bytes where the index lies; short bytes count as empty slots.
+        chunks: Slots of the index.
+        states: The shard's states, oldest first, the first of them `base`.
+    """
+    size = 16 * chunks
+    torn = bytes(in_place[:size]).ljust(size, b"\xff")
+    for newest in range(len(states) - 1, -1, -1):
+        index = np.frombuffer(torn, dtype="<u8").reshape(chunks, 2).copy()
+        index[states[newest].used :] = EMPTY_ENTRY
+        for state in states[: newest + 1]:
+            for slot, offset, length in state.entries:
+                index[slot] = (offset, length)
+        if checksum(index.tobytes()) == states[newest].crc:
+            return index
+    return None

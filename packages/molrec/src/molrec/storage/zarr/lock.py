@@ -1,0 +1,51 @@
+"""One writer per record: an advisory lock on the root's ``zarr.json``, which no writer ever replaces."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Self
+
+from molrec.errors import SchemaError
+
+try:
+    import fcntl
+except ImportError:  # not a POSIX system: the format's live form asks for one, closed records do not
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = ["WriterLock"]
+
+
+class WriterLock:
+    """Held from opening a writer until it closes or its process ends, however it ends.
+
+    Raises:
+        SchemaError: Another writer holds the record (``reject-second-writer``).
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._file: int | None = os.open(root / "zarr.json", os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+        if fcntl is None:
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(self._file)
+            self._file = None
+            raise SchemaError(
+                f"{root} is being written by another writer; a record has one writer at a time "
+                "(close it, or wait for that process to end)",
+                "reject-second-writer",
+            ) from error
+
+    def release(self) -> None:
+        """Give the record free; safe to call twice."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()

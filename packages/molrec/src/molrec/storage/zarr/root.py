@@ -1,0 +1,128 @@
+"""The record root: its own group, the meta document and its version, the sections (``docs/spec/record.md``)."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from molrec import typedjson
+from molrec.errors import FormatError, SchemaError
+from molrec.model.frame import Frame
+from molrec.storage.zarr.files import sync_directory, write_document
+from molrec.storage.zarr.frame_group import group_attributes, write_frame_group
+from molrec.storage.zarr.layout import group_document
+from molrec.storage.zarr.sources import Source, read_document
+
+__all__ = ["MOLREC_VERSION", "create_root", "list_sections", "read_meta", "require_root", "stamp_meta"]
+
+#: The newest version of the format; writers stamp it, readers accept 1 up to it.
+MOLREC_VERSION = 1
+_VERSION_KEY = "molrec_version"
+
+
+def _check_version(document: Mapping[str, Any], where: str) -> None:
+    if _VERSION_KEY not in document:
+        return
+    version = document[_VERSION_KEY]
+    if type(version) is not int or not 1 <= version <= MOLREC_VERSION:
+        raise FormatError(
+            f"{where}: {_VERSION_KEY} is {version!r}; this library reads versions 1 to {MOLREC_VERSION} "
+            "(a newer record needs a newer molrec)",
+            "reject-molrec-version",
+        )
+
+
+def stamp_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the meta document to write: a copy, finite JSON, stamped with the version.
+
+    Raises:
+        SchemaError: Not finite JSON (``reject-json-meta-non-finite``, ``reject-meta-tag-mismatch``), or it states a
+            version of its own that no reader accepts (``reject-molrec-version``).
+    """
+    document: dict[str, Any] = typedjson.coerce("json", dict(meta or {}), "meta")
+    try:
+        _check_version(document, "meta")
+    except FormatError as error:
+        raise SchemaError(error.message, error.rule) from error
+    return {_VERSION_KEY: MOLREC_VERSION, **document}
+
+
+def refuse_existing(path: Path) -> None:
+    """Refuse to write where something lies already.
+
+    Raises:
+        SchemaError: The path exists (``reject-existing-path``).
+    """
+    if path.exists() or path.is_symlink():
+        raise SchemaError(
+            f"{path} exists; nothing is overwritten unless asked (choose another path, or overwrite=True in molrec.write)",
+            "reject-existing-path",
+        )
+
+
+def create_root(
+    path: Path,
+    meta: Mapping[str, Any] | None,
+    frames: Mapping[str, Frame],
+    documents: Mapping[str, Mapping[str, Any]] | None = None,
+) -> None:
+    """Create a record folder with its meta document, frame-shaped sections and document sections, in one step.
+
+    Raises:
+        SchemaError: The path exists or names a packed record, or the meta document is inadmissible.
+    """
+    refuse_existing(path)
+    if path.suffix == ".zip":
+        raise SchemaError(
+            f"{path} names a packed record; a trajectory is written to a folder and packed afterwards (molrec.pack)",
+            "reject-append-not-a-directory",
+        )
+    stamped = stamp_meta(meta)
+    attributes = {name: typedjson.coerce("json", dict(document), name) for name, document in (documents or {}).items()}
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        write_document(temporary, group_document({}))
+        write_document(temporary / "meta", group_document(stamped))
+        for name, document in attributes.items():
+            write_document(temporary / name, group_document(document))
+        for name, frame in frames.items():
+            write_frame_group(temporary / name, frame)
+        refuse_existing(path)
+        os.rename(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    sync_directory(path.parent)
+
+
+def require_root(source: Source) -> None:
+    """Check that a source holds a record.
+
+    Raises:
+        FormatError: No root group (``reject-not-a-record``).
+    """
+    document = read_document(source, "")
+    if document is None:
+        raise FormatError(f"{source.name} is not a record: it has no root zarr.json", "reject-not-a-record")
+    group_attributes(document, f"{source.name}: /")
+
+
+def read_meta(source: Source) -> dict[str, Any]:
+    """Return the meta document, empty when the record has none.
+
+    Raises:
+        FormatError: The version is not one this library reads (``reject-molrec-version``).
+    """
+    document = read_document(source, "meta")
+    attributes = {} if document is None else dict(group_attributes(document, f"{source.name}: meta"))
+    _check_version(attributes, f"{source.name}: meta")
+    return attributes
+
+
+def list_sections(source: Source) -> tuple[str, ...]:
+    """Return the names of the nodes below the root, known or not, sorted."""
+    return tuple(name for name in source.children("") if source.get(f"{name}/zarr.json") is not None)

@@ -1,0 +1,271 @@
+"""Where a record's bytes come from: a directory, a packed zip, or any Zarr store.
+
+A `Source` answers paths relative to the record root with bytes. Readers above it never know which kind they hold.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import stat
+import struct
+import zipfile
+import zlib
+from collections import OrderedDict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from molrec import typedjson
+from molrec.errors import FormatError
+from molrec.storage.zarr.codecs import Buffer
+
+if TYPE_CHECKING:
+    from zarr.abc.store import Store
+
+__all__ = ["DirectorySource", "Source", "StoreSource", "ZipSource", "read_document"]
+
+_MOST_OPEN_FILES = 64
+
+
+class Source(Protocol):
+    """Read-only access to the objects of one record."""
+
+    #: What to call the record in messages.
+    name: str
+
+    def get(self, path: str) -> Buffer | None:
+        """Return a whole object, or None when there is none."""
+
+    def get_range(self, path: str, start: int, length: int) -> Buffer | None:
+        """Return up to `length` bytes from `start`, fewer at the end of the object; None when there is none."""
+
+    def get_suffix(self, path: str, length: int) -> Buffer | None:
+        """Return up to the last `length` bytes, or None."""
+
+    def children(self, path: str) -> list[str]:
+        """Return the names directly below a path, sorted; objects and folders alike."""
+
+    def zarr_store(self) -> Store:
+        """Return a Zarr store over the same objects, for layouts the row reader leaves to zarr-python."""
+
+    def close(self) -> None:
+        """Release files; safe to call twice."""
+
+
+def read_document(source: Source, path: str) -> dict[str, Any] | None:
+    """Return the ``zarr.json`` of a node as an object, or None when the node has none.
+
+    Raises:
+        FormatError: Not a JSON object (``reject-malformed-json``).
+    """
+    raw = source.get(f"{path}/zarr.json" if path else "zarr.json")
+    if raw is None:
+        return None
+    document = typedjson.parse_json(bytes(raw), f"{source.name}: {path or '/'}/zarr.json")
+    if not isinstance(document, dict):
+        raise FormatError(f"{source.name}: {path or '/'}/zarr.json is not an object", "reject-malformed-json")
+    return document
+
+
+class DirectorySource:
+    """A live record: a directory. Ranges are read positionally, never through the whole file."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.name = str(root)
+        self._files: OrderedDict[str, int] = OrderedDict()
+
+    def get(self, path: str) -> Buffer | None:
+        try:
+            return (self.root / path).read_bytes()
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return None
+
+    def get_range(self, path: str, start: int, length: int) -> Buffer | None:
+        file = self._open(path)
+        return None if file is None else os.pread(file, length, start)
+
+    def get_suffix(self, path: str, length: int) -> Buffer | None:
+        file = self._open(path)
+        if file is None:
+            return None
+        size = os.fstat(file).st_size
+        return os.pread(file, length, max(0, size - length))
+
+    def _open(self, path: str) -> int | None:
+        file = self._files.get(path)
+        if file is not None:
+            return file
+        try:
+            file = os.open(self.root / path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            os.close(file)
+            return None
+        self._files[path] = file
+        if len(self._files) > _MOST_OPEN_FILES:
+            os.close(self._files.popitem(last=False)[1])
+        return file
+
+    def children(self, path: str) -> list[str]:
+        try:
+            return sorted(os.listdir(self.root / path))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def zarr_store(self) -> Store:
+        from zarr.storage import LocalStore
+
+        return LocalStore(self.root, read_only=True)
+
+    def close(self) -> None:
+        while self._files:
+            os.close(self._files.popitem()[1])
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class ZipSource:
+    """A packed record: a zip of stored entries, mapped into memory.
+
+    Raises:
+        FormatError: Not a readable zip (``reject-malformed-zip``), an entry that is compressed or encrypted
+            (``reject-compressed-zip-entry``), or an unsafe or repeated name (``reject-zip-entry-name``).
+    """
+
+    _LOCAL_HEADER = struct.Struct("<4s22xHH")
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = str(path)
+        self._entries: dict[str, zipfile.ZipInfo] = {}
+        self._children: dict[str, set[str]] = {"": set()}
+        try:
+            with path.open("rb") as file:
+                with zipfile.ZipFile(file) as archive:
+                    for info in archive.infolist():
+                        self._add(info)
+                self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError) as error:
+            if isinstance(error, FormatError):
+                raise
+            raise FormatError(
+                f"{path} is not a readable packed record: {error}; it may be cut short", "reject-malformed-zip"
+            ) from error
+        self._view = memoryview(self._map)
+        self._starts: dict[str, int] = {}
+
+    def _add(self, info: zipfile.ZipInfo) -> None:
+        name = info.filename
+        if name.endswith("/"):
+            return
+        parts = name.split("/")
+        if name in self._entries or "\\" in name or any(part in ("", ".", "..") for part in parts):
+            raise FormatError(f"{self.path}: unsafe or repeated entry name {name!r}", "reject-zip-entry-name")
+        if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 0x1 or info.compress_size != info.file_size:
+            raise FormatError(
+                f"{self.path}: entry {name!r} is compressed or encrypted; a packed record stores its entries as they "
+                "are (pack it again with `molrec pack`)",
+                "reject-compressed-zip-entry",
+            )
+        self._entries[name] = info
+        for depth in range(len(parts)):
+            self._children.setdefault("/".join(parts[:depth]), set()).add(parts[depth])
+
+    def sizes(self) -> dict[str, int]:
+        """Return every entry's name and size."""
+        return {name: info.file_size for name, info in self._entries.items()}
+
+    def _span(self, path: str) -> tuple[int, int] | None:
+        info = self._entries.get(path)
+        if info is None:
+            return None
+        start = self._starts.get(path)
+        if start is None:
+            header = self._view[info.header_offset : info.header_offset + self._LOCAL_HEADER.size + 4]
+            if len(header) < self._LOCAL_HEADER.size:
+                raise FormatError(f"{self.path}: entry {path!r} lies past the end", "reject-malformed-zip")
+            signature, name_length, extra_length = self._LOCAL_HEADER.unpack_from(header)
+            start = info.header_offset + 30 + name_length + extra_length
+            if signature != b"PK\x03\x04" or start + info.file_size > len(self._view):
+                raise FormatError(f"{self.path}: entry {path!r} is cut short", "reject-malformed-zip")
+            self._starts[path] = start
+        return start, info.file_size
+
+    def get(self, path: str) -> Buffer | None:
+        span = self._span(path)
+        if span is None:
+            return None
+        content = self._view[span[0] : span[0] + span[1]]
+        if zlib.crc32(content) != self._entries[path].CRC:
+            raise FormatError(f"{self.path}: entry {path!r} does not match its checksum", "reject-corrupt-chunk")
+        return content
+
+    def get_range(self, path: str, start: int, length: int) -> Buffer | None:
+        span = self._span(path)
+        if span is None:
+            return None
+        first = min(start, span[1])
+        return self._view[span[0] + first : span[0] + min(span[1], start + length)]
+
+    def get_suffix(self, path: str, length: int) -> Buffer | None:
+        span = self._span(path)
+        if span is None:
+            return None
+        return self._view[span[0] + max(0, span[1] - length) : span[0] + span[1]]
+
+    def children(self, path: str) -> list[str]:
+        return sorted(self._children.get(path, ()))
+
+    def zarr_store(self) -> Store:
+        from zarr.storage import ZipStore
+
+        return ZipStore(self.path, mode="r", read_only=True)
+
+    def close(self) -> None:
+        # Arrays handed out may still look into the map; the operating system unmaps it with the last of them.
+        self._entries = {}
+
+
+class StoreSource:
+    """Any Zarr store: memory, an object store read by range, and so on."""
+
+    def __init__(self, store: Store, name: str | None = None) -> None:
+        self._store = store
+        self.name = name or str(store)
+
+    def _read(self, path: str, byte_range: Any) -> Buffer | None:
+        from zarr.core.buffer import default_buffer_prototype
+        from zarr.core.sync import sync
+
+        found = sync(self._store.get(path, default_buffer_prototype(), byte_range))
+        return None if found is None else found.to_bytes()
+
+    def get(self, path: str) -> Buffer | None:
+        return self._read(path, None)
+
+    def get_range(self, path: str, start: int, length: int) -> Buffer | None:
+        from zarr.abc.store import RangeByteRequest
+
+        return self._read(path, RangeByteRequest(start, start + length))
+
+    def get_suffix(self, path: str, length: int) -> Buffer | None:
+        from zarr.abc.store import SuffixByteRequest
+
+        return self._read(path, SuffixByteRequest(length))
+
+    def children(self, path: str) -> list[str]:
+        from zarr.core.sync import sync
+
+        async def listing() -> list[str]:
+            return [name async for name in self._store.list_dir(path)]
+
+        return sorted(name.rstrip("/").rpartition("/")[2] for name in sync(listing()))
+
+    def zarr_store(self) -> Store:
+        return self._store
+
+    def close(self) -> None:
+        """Leave the store to its owner."""

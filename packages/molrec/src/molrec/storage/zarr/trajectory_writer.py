@@ -1,0 +1,535 @@
+"""`TrajectoryWriter`: stream frames into a record, committed flush by flush (``docs/spec/commit.md``).
+
+A frame is checked whole before anything of it is taken, collected in memory, and landed by `flush`: chunks, journal,
+indexes, array metadata, and last the frame count. A process killed at any moment leaves the last committed count.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from molrec import typedjson
+from molrec.dtypes import row_bytes
+from molrec.errors import MolrecError, SchemaError
+from molrec.model.frame import Frame
+from molrec.model.progression import StepProgression, TimeProgression
+from molrec.model.schema import BlockSchema, SequenceSchema
+from molrec.storage.zarr import names
+from molrec.storage.zarr.block_reader import BlockReader
+from molrec.storage.zarr.block_track import BlockTrack, Presentation, present
+from molrec.storage.zarr.box_track import BoxTrack
+from molrec.storage.zarr.commit import Committer
+from molrec.storage.zarr.extents import Storage, block_chunk_rows
+from molrec.storage.zarr.layout import ArrayLayout
+from molrec.storage.zarr.lock import WriterLock
+from molrec.storage.zarr.reopen import Restorer
+from molrec.storage.zarr.root import create_root, read_meta, require_root
+from molrec.storage.zarr.series_tracks import MetaTrack, ProgressionTrack
+from molrec.storage.zarr.shard_appender import ShardAppender
+from molrec.storage.zarr.sources import DirectorySource
+from molrec.storage.zarr.trajectory_reader import TrajectoryReader
+
+__all__ = ["TrajectoryWriter"]
+
+_FLUSH_BYTES = 4 * 2**20
+_MOST_FLUSH_FRAMES = 4096
+_STEP_LIMITS = (-(2**63), 2**63 - 1)
+
+
+class TrajectoryWriter:
+    """Write a new record ``<stem>.mrec`` holding a trajectory, frame by frame.
+
+    Use it as a context manager: leaving the block closes the record durably, also after an exception, with every
+    frame appended so far.
+
+    Args:
+        path: Folder to create; it must not exist.
+        schema: What every frame may hold; pinned for the life of the trajectory (a copy is taken).
+        meta: Record meta document; ``molrec_version`` is stamped.
+        system: Static part of the system, stored as the ``system`` section.
+        flush_every: Frames per automatic flush; about 4 MiB of frames when None.
+        compression: Compressor of float columns, None, ``gzip[:level]`` or ``zstd[:level]``; a column with a
+            precision keeps its shuffle.
+        profile: ``live`` for the reference extents, ``archive`` for deep chunks.
+
+    Raises:
+        SchemaError: The path exists (``reject-existing-path``) or is a packed name, or a part is inadmissible.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        schema: SequenceSchema,
+        meta: Mapping[str, Any] | None = None,
+        system: Frame | None = None,
+        flush_every: int | None = None,
+        compression: str | None = None,
+        profile: str = "live",
+    ) -> None:
+        self._check_arguments(schema, flush_every)
+        self._check_system(schema, system)
+        storage = Storage(profile, compression)
+        root = Path(path)
+        create_root(root, meta, {} if system is None else {"system": system})
+        self._begin(root, schema, storage, flush_every, fit=storage.profile == "archive")
+
+    @classmethod
+    def in_record(
+        cls, root: Path, schema: SequenceSchema, *, compression: str | None = None, profile: str = "live"
+    ) -> Self:
+        """Begin the trajectory of a record whose other sections are written; a run that fits one flush is fitted."""
+        writer = cls.__new__(cls)
+        writer._begin(root, schema, Storage(profile, compression), None, fit=True)
+        return writer
+
+    def _begin(
+        self, root: Path, schema: SequenceSchema, storage: Storage, flush_every: int | None, *, fit: bool
+    ) -> None:
+        self.path = root
+        self._storage = storage
+        self._schema = schema.copy()
+        #: Whether a run that ends with its first commit gets shards made to measure.
+        self._fit = fit
+        self._flush_every = flush_every
+        self._nstep = 0
+        self._last_step: int | None = None
+        self._has_times: bool | None = None
+        self._lock: WriterLock | None = WriterLock(root)
+        self._committer = Committer(root, {names.SEQUENCE_SCHEMA: self._schema.to_document()})
+        self._open_series()
+        self._blocks: dict[str, BlockTrack] = {}
+        self._box = BoxTrack(self._dense)
+        self._committer.create()
+
+    @classmethod
+    def reopen(cls, path: str | os.PathLike[str], flush_every: int | None = None) -> Self:
+        """Continue a trajectory after its last committed frame; declaration, extents and codecs stay as created.
+
+        Whatever an interrupted commit left behind is cut back first, and a torn index is restored from the journal.
+
+        Raises:
+            SchemaError: Packed or remote (``reject-append-not-a-directory``), held by another writer
+                (``reject-second-writer``), or in a layout that cannot grow (``reject-reopen-layout``).
+            FormatError: The record is damaged in what was committed.
+        """
+        root = Path(path)
+        if not root.is_dir():
+            raise SchemaError(
+                f"{path} is not a record folder; a packed or remote record cannot be appended to "
+                "(molrec.unpack it first)",
+                "reject-append-not-a-directory",
+            )
+        source = DirectorySource(root)
+        require_root(source)
+        read_meta(source)
+        writer = cls.__new__(cls)
+        writer.path, writer._flush_every, writer._fit = root, flush_every, False
+        writer._lock = WriterLock(root)
+        try:
+            writer._restore(source)
+        except BaseException:
+            writer._lock.release()
+            raise
+        finally:
+            source.close()
+        return writer
+
+    def _restore(self, source: DirectorySource) -> None:
+        self._storage = Storage()
+        reader = TrajectoryReader(source)
+        self._schema, self._nstep = reader.schema, len(reader)
+        fixed = {
+            key: value
+            for key, value in reader.attributes.items()
+            if key not in (names.NSTEP, StepProgression.key, TimeProgression.key)
+        }
+        self._committer = Committer(self.path, fixed, self._nstep)
+        self._last_step = int(reader.steps[-1]) if self._nstep else None
+        self._has_times = reader.times is not None if self._nstep else None
+        self._blocks = {}
+        if not self._nstep:
+            self._clear_uncommitted()
+            self._open_series()
+            self._box = BoxTrack(self._dense)
+            self._committer.create()
+            return
+        restorer = Restorer(self.path, source, self._nstep)
+        self._restore_series(restorer, reader.attributes)
+        for name in self._schema.blocks:
+            self._restore_block(restorer, reader.block_reader(name))
+        cells = reader.box_series
+        extra = restorer.boxes(cells)
+        stored = {
+            f"{names.BOX}/{part}": restorer.array(f"{names.BOX}/{part}", len(cells.boxes)) for part in cells.arrays
+        }
+        self._box = BoxTrack(
+            lambda path, dtype, trailing: stored.get(path) or self._dense(path, dtype, trailing),
+            cells.fixed,
+            cells.latest,
+            len(cells.boxes),
+            cells.arrays,
+            extra,
+        )
+        self._committer.adopt(restorer.appenders, self._progressions(), self._groups())
+        restorer.cut_back()
+
+    def _clear_uncommitted(self) -> None:
+        """Remove whatever a first commit that never finished left below the trajectory."""
+        for entry in (self.path / names.TRAJECTORY).iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry)
+
+    def _restore_series(self, restorer: Restorer, attributes: dict[str, Any]) -> None:
+        steps, step_array = restorer.stamps(StepProgression, attributes, names.STEP)
+        times, time_array = restorer.stamps(TimeProgression, attributes, names.TIME)
+        self._steps = ProgressionTrack(
+            StepProgression, step_array or self._dense(names.STEP, "i64", ()), steps, self._nstep
+        )
+        self._times = ProgressionTrack(
+            TimeProgression,
+            time_array or self._dense(names.TIME, "f64", ()),
+            times,
+            self._nstep if self._has_times else 0,
+        )
+        self._meta = {
+            key: MetaTrack(declared.tag, restorer.array(f"{names.SERIES_META}/{key}", self._nstep))
+            for key, declared in self._schema.meta.items()
+        }
+
+    def _restore_block(self, restorer: Restorer, reader: BlockReader) -> None:
+        columns, masks, extra = restorer.block(reader)
+        indexed = not reader.index.is_regular
+
+        def make_dense(path: str) -> ShardAppender:
+            return restorer.index_array(reader, path) if indexed else self._dense_u64(path)
+
+        track = BlockTrack(
+            reader.name, reader.declared, columns, masks, make_dense, reader.index, restorer.latest(reader), extra
+        )
+        track.largest = reader.index.largest
+        self._blocks[reader.name] = track
+
+    @staticmethod
+    def _check_arguments(schema: SequenceSchema, flush_every: int | None) -> None:
+        if not isinstance(schema, SequenceSchema):
+            raise SchemaError(
+                f"schema is a SequenceSchema, found {type(schema).__name__}; "
+                "make one with SequenceSchema.from_frames([first_frame])",
+                "reject-malformed-schema",
+            )
+        if flush_every is not None and (isinstance(flush_every, bool) or flush_every < 1):
+            raise SchemaError(
+                f"flush_every is a positive number of frames or None, found {flush_every!r}", "reject-flush-every"
+            )
+
+    @staticmethod
+    def _check_system(schema: SequenceSchema, system: Frame | None) -> None:
+        if system is None:
+            return
+        for name, block in schema.blocks.items():
+            shared = set(block.columns) & set(system[name].columns) - {"id"} if name in system else set()
+            if shared:
+                raise SchemaError(
+                    f"block {name!r}: system and trajectory both hold {', '.join(sorted(shared))}; "
+                    "side by side they share only id",
+                    "reject-system-shared-column",
+                )
+
+    # -- making the arrays ------------------------------------------------------------------------------------------
+
+    def _open_series(self) -> None:
+        self._steps = ProgressionTrack(StepProgression, self._dense(names.STEP, "i64", ()))
+        self._times = ProgressionTrack(TimeProgression, self._dense(names.TIME, "f64", ()))
+        self._meta: dict[str, MetaTrack] = {}
+        for key, declared in self._schema.meta.items():
+            appender = self._dense(f"{names.SERIES_META}/{key}", *typedjson.series_column(declared.tag))
+            appender.layout.attributes[names.META_DTYPE] = declared.tag
+            self._meta[key] = MetaTrack(declared.tag, appender)
+
+    def _dense(self, path: str, dtype: str, trailing: tuple[int, ...]) -> ShardAppender:
+        return ShardAppender(self.path, path, self._storage.dense(dtype, trailing, known_rows=None))
+
+    def _dense_u64(self, path: str) -> ShardAppender:
+        return self._dense(path, "u64", ())
+
+    def _make_block(self, name: str) -> BlockTrack:
+        """Make the arrays of a block; extents are provisional until the first commit shows how large frames are."""
+        declared = self._schema.blocks[name]
+        columns, masks = {}, {}
+        for column, pinned in declared.columns.items():
+            columns[column] = ShardAppender(
+                self.path, names.column_path(name, column), self._column_layout(declared, column, declared.rows or 0)
+            )
+            if pinned.nullable:
+                masks[column] = ShardAppender(
+                    self.path, names.mask_path(name, column), self._mask_layout(declared, declared.rows or 0)
+                )
+        return BlockTrack(name, declared, columns, masks, self._dense_u64)
+
+    def _column_layout(self, declared: BlockSchema, column: str, rows: int, known: int | None = None) -> ArrayLayout:
+        pinned = declared.columns[column]
+        return self._storage.column(
+            pinned.dtype,
+            pinned.trailing,
+            block_chunk_rows(declared, rows, self._storage.profile),
+            precision=pinned.precision is not None,
+            known_rows=known,
+        )
+
+    def _mask_layout(self, declared: BlockSchema, rows: int, known: int | None = None) -> ArrayLayout:
+        chunk_rows = block_chunk_rows(declared, rows, self._storage.profile)
+        return self._storage.column("bool", (), chunk_rows, precision=False, known_rows=known)
+
+    def _choose_extents(self, appenders: Sequence[ShardAppender], *, fit: bool) -> None:
+        """Settle the extents of arrays about to be created, which are frozen from then on.
+
+        Blocks go by their largest frame so far. With `fit` the run ends here, so every length is known and shards are
+        made to measure.
+        """
+        for block in self._blocks.values():
+            rows = max(block.largest, block.declared.rows or 0)
+            for column, appender in block.columns.items():
+                known = appender.total_rows if fit else None
+                appender.set_layout(self._column_layout(block.declared, column, rows, known))
+            for appender in block.masks.values():
+                appender.set_layout(self._mask_layout(block.declared, rows, appender.total_rows if fit else None))
+        if fit:
+            rowed = {id(appender) for block in self._blocks.values() for appender in block.row_appenders()}
+            for appender in appenders:
+                if id(appender) not in rowed:
+                    layout = appender.layout
+                    fitted = self._storage.dense(layout.dtype, layout.trailing, known_rows=appender.total_rows)
+                    fitted.attributes = layout.attributes
+                    appender.set_layout(fitted)
+
+    # -- appending --------------------------------------------------------------------------------------------------
+
+    @property
+    def nstep(self) -> int:
+        """Frames appended so far, committed or waiting for the next flush."""
+        return self._nstep
+
+    @property
+    def committed(self) -> int:
+        """Frames a reader would find now."""
+        return self._committer.nstep
+
+    @property
+    def schema(self) -> SequenceSchema:
+        """The pinned declaration (a copy)."""
+        return self._schema.copy()
+
+    def append(self, frame: Frame, step: int | None = None, time: float | None = None) -> None:
+        """Take one frame after the last one.
+
+        The frame is read, never changed and never kept; its arrays may be reused at once. Blocks the frame omits, and
+        blocks equal to their previous update after rounding, carry forward.
+
+        Args:
+            frame: Blocks the schema declares, each whole; every declared meta key without a fill.
+            step: Integration step, greater than the last one; one more than it when None (0 at first).
+            time: Simulation time; given for every frame of a run or for none.
+
+        Raises:
+            SchemaError: The frame breaks the declaration; ``.rule`` names the clause and nothing was taken.
+            OSError: The automatic flush failed; the frame is taken and `flush` may be tried again.
+        """
+        self._require_open()
+        ordinal = self._nstep
+        where = f"trajectory frame {ordinal}"
+        try:
+            stamp = self._next_step(step)
+            moment = self._check_time(time)
+            presented = self._check_blocks(frame)
+            values = self._check_meta(frame)
+            self._box.check(frame.box)
+        except SchemaError as error:
+            raise SchemaError(f"{where}: {error.message}", error.rule) from error
+        self._steps.add(stamp)
+        if moment is not None:
+            self._times.add(moment)
+        for key, value in values.items():
+            self._meta[key].add(value)
+        self._box.add(ordinal, frame.box)
+        self._take_blocks(ordinal, presented)
+        self._last_step = stamp
+        self._has_times = moment is not None
+        self._nstep += 1
+        if self._nstep - self.committed >= self._flush_interval():
+            self._commit(durable=self._committer.journal_is_long)
+
+    def _next_step(self, step: int | None) -> int:
+        if step is None:
+            stamp = 0 if self._last_step is None else self._last_step + 1
+        elif isinstance(step, bool) or not isinstance(step, (int, np.integer)):
+            raise SchemaError(f"step is an integer, found {step!r}", "reject-step-not-increasing")
+        else:
+            stamp = int(step)
+        if not _STEP_LIMITS[0] <= stamp <= _STEP_LIMITS[1]:
+            raise SchemaError(f"step {stamp} is beyond i64", "reject-step-out-of-range")
+        if self._last_step is not None and stamp <= self._last_step:
+            raise SchemaError(
+                f"step {stamp} follows step {self._last_step}; steps increase strictly", "reject-step-not-increasing"
+            )
+        return stamp
+
+    def _check_time(self, time: float | None) -> float | None:
+        if time is not None and (isinstance(time, bool) or not isinstance(time, (int, float, np.integer, np.floating))):
+            raise SchemaError(f"time is a number, found {time!r}", "reject-time-not-a-number")
+        if self._has_times is not None and self._has_times != (time is not None):
+            gained = time is not None
+            raise SchemaError(
+                f"this run started {'without' if gained else 'with'} times and this frame "
+                f"{'brings' if gained else 'lacks'} one; times are given for every frame of a run or for none",
+                "reject-time-gained" if gained else "reject-time-dropped",
+            )
+        return None if time is None else float(time)
+
+    def _check_blocks(self, frame: Frame) -> dict[str, Presentation]:
+        presented = {}
+        for name, block in frame.items():
+            declared = self._schema.blocks.get(name)
+            if declared is None:
+                raise SchemaError(
+                    f"block {name!r} is not declared (declared: {', '.join(self._schema.blocks) or 'none'}); "
+                    "a schema is pinned when the trajectory is created",
+                    "reject-undeclared",
+                )
+            presented[name] = present(name, declared, block)
+        return presented
+
+    def _check_meta(self, frame: Frame) -> dict[str, Any]:
+        unknown = sorted(frame.meta.keys() - self._schema.meta.keys())
+        if unknown:
+            raise SchemaError(
+                f"meta key {unknown[0]!r} is not declared (declared: {', '.join(self._schema.meta) or 'none'})",
+                "reject-undeclared",
+            )
+        values = {}
+        for key, declared in self._schema.meta.items():
+            if key in frame.meta:
+                values[key] = typedjson.coerce(declared.tag, frame.meta[key], f"meta key {key!r}")
+            elif declared.has_fill:
+                values[key] = declared.fill
+            else:
+                raise SchemaError(
+                    f"meta key {key!r} is missing and declares no fill; give it in every frame",
+                    "reject-missing-meta-key",
+                )
+        return values
+
+    def _take_blocks(self, ordinal: int, presented: dict[str, Presentation]) -> None:
+        for name, presentation in presented.items():
+            if name not in self._blocks:
+                self._blocks[name] = self._make_block(name)
+            self._blocks[name].add(ordinal, presentation)
+
+    def _flush_interval(self) -> int:
+        if self._flush_every is None:
+            self._flush_every = self._automatic_interval()
+        return self._flush_every
+
+    def _automatic_interval(self) -> int:
+        """Return the frames of about 4 MiB, in whole chunks of the largest block."""
+        total, largest, frames_per_chunk = 0, 0, 1
+        for track in self._blocks.values():
+            declared = track.declared
+            rows = max(track.largest, declared.rows or 0)
+            size = rows * sum(row_bytes(column.dtype, column.trailing) for column in declared.columns.values())
+            total += size
+            if rows and size > largest:
+                largest = size
+                frames_per_chunk = max(1, block_chunk_rows(declared, rows, self._storage.profile) // rows)
+        frames = -(-_FLUSH_BYTES // max(1, total))
+        return max(1, min(_MOST_FLUSH_FRAMES, frames_per_chunk * -(-frames // frames_per_chunk)))
+
+    # -- committing -------------------------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Commit every appended frame durably: it survives a power loss once this returns.
+
+        Raises:
+            OSError: A file operation failed (a full disk, say); the committed frames are untouched, the waiting ones
+                stay in memory, and `flush` may be tried again.
+        """
+        self._require_open()
+        self._commit(durable=True)
+
+    def _commit(self, *, durable: bool, final: bool = False) -> None:
+        if self._nstep:
+            for name in self._schema.blocks.keys() - self._blocks.keys():
+                self._blocks[name] = self._make_block(name)
+        blocks = list(self._blocks.values())
+        first = [appender for block in blocks for appender in block.index_appenders()]
+        rest = [appender for block in blocks for appender in block.row_appenders()]
+        series = [self._steps.hand_over(), self._times.hand_over() if self._has_times else None]
+        rest += [appender for appender in series if appender is not None]
+        if self._nstep:
+            rest += [track.hand_over() for track in self._meta.values()]
+        rest += self._box.appenders()
+        if not self.committed:
+            self._choose_extents(first + rest, fit=final and self._fit)
+        self._committer.commit(self._nstep, self._progressions(), first, self._groups(), rest, durable=durable)
+
+    def _progressions(self) -> dict[str, Any]:
+        return {**self._steps.attributes(), **self._times.attributes()}
+
+    def _groups(self) -> dict[str, dict[str, Any]]:
+        """Return the attributes of every group below the trajectory."""
+        if not self._nstep:
+            return {}
+        blocks = self._blocks.values()
+        groups = {f"{names.TRAJECTORY}/{block.name}": block.attributes() for block in blocks}
+        groups |= {f"{names.TRAJECTORY}/{block.name}/{names.VALIDITY}": {} for block in blocks if block.masks}
+        if self._meta:
+            groups[names.SERIES_META] = {}
+        box = self._box.attributes()
+        return groups if box is None else {**groups, names.BOX: box}
+
+    def close(self) -> None:
+        """Commit what waits, durably, and give the record free; safe to call twice.
+
+        Raises:
+            OSError: The last commit failed; the record keeps its last committed frames.
+        """
+        if self._lock is None:
+            return
+        try:
+            self._commit(durable=True, final=True)
+            self._committer.finish()
+        finally:
+            self._release()
+
+    def _release(self) -> None:
+        for track in self._blocks.values():
+            for appender in (*track.index_appenders(), *track.row_appenders()):
+                appender.close()
+        self._committer.close()
+        if self._lock is not None:
+            self._lock.release()
+            self._lock = None
+
+    def _require_open(self) -> None:
+        if self._lock is None:
+            raise SchemaError(
+                f"{self.path}: this writer is closed; continue with TrajectoryWriter.reopen", "reject-writer-closed"
+            )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if error is None:
+            self.close()
+            return
+        try:
+            self.close()
+        except (OSError, MolrecError) as second:
+            # The first error is the one to see; what was committed before is intact.
+            error.add_note(f"closing {self.path} failed as well: {second}")

@@ -1,0 +1,1 @@
+"""Interoperability of ``molrec`` with records written and read by other implementations of the format."""
