@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from molrec.precision import on_grid, quantize, quantum
     from molrec.storage.zarr.packing import pack, unpack
     from molrec.storage.zarr.record import Record
-    from molrec.storage.zarr.record import open_record as open
+    from molrec.storage.zarr.record import open_record as open  # noqa: A004 - as in tarfile and zipfile
     from molrec.storage.zarr.record import write_record as write
     from molrec.storage.zarr.repair import repair
     from molrec.storage.zarr.trajectory_reader import TrajectoryReader

@@ -20,6 +20,7 @@ PRECISION_MIN: float = 2.0**-1000
 PRECISION_MAX: float = 2.0**1000
 #: At and beyond this many quanta a binary64 has no bits below the quantum left to round.
 _LARGEST_ROUNDED = 2.0**52
+_LARGEST_SQUARED = _LARGEST_ROUNDED**2
 
 
 def check_precision(precision: float, where: str = "precision") -> float:
@@ -64,14 +65,14 @@ def quantize(values: npt.ArrayLike, precision: float) -> npt.NDArray[np.float64]
     grid = quantum(precision)
     given = np.asarray(values, dtype=np.float64)
     with np.errstate(all="ignore"):
-        rounded = np.multiply(given, 1.0 / grid, order="C")
-        np.rint(rounded, out=rounded)
+        scaled: npt.NDArray[np.float64] = np.multiply(given, 1.0 / grid, order="C")
+        # One fast pass answers for all: a NaN, an infinity or a value past the limit makes the sum fail the comparison.
+        flat = scaled.reshape(-1)
+        exempt = None if np.dot(flat, flat) < _LARGEST_SQUARED else ~(np.abs(scaled) < _LARGEST_ROUNDED)
+        rounded: npt.NDArray[np.float64] = np.rint(scaled, out=scaled)
         rounded *= grid
-        largest = np.max(np.abs(given), initial=0.0)
-        # A NaN makes the comparison false, so every value the rule exempts takes the masked path.
-        if not largest < _LARGEST_ROUNDED * grid:
-            exempt = ~(np.abs(given) < _LARGEST_ROUNDED * grid)
-            rounded[exempt] = given[exempt]
+    if exempt is not None:
+        rounded[exempt] = given[exempt]
     return rounded
 
 

@@ -99,8 +99,11 @@ CANONICAL_COLUMNS: dict[str, str] = {name: column.dtype for name, column in VOCA
 
 #: Keys a reader must refuse at any other dtype: a wrong width here silently points at other rows.
 IDENTIFIER_COLUMNS: frozenset[str] = frozenset(
-    "id atomic_number type_id mol_id res_id atomi atomj atomk atoml ibead bond_type bond_number".split()
-)
+    (
+        "id", "atomic_number", "type_id", "mol_id", "res_id", "atomi", "atomj", "atomk", "atoml", "ibead",
+        "bond_type", "bond_number",
+    )
+)  # fmt: skip
 
 #: Per-step scalars with a fixed tag.
 PER_STEP_KEYS: dict[str, str] = dict.fromkeys(("pe", "ke", "etotal", "temp", "press", "volume"), "f64")
@@ -145,7 +148,7 @@ def _holds(wanted: str, values: Array) -> bool:
         return wanted not in ("string", "bool")
     low, high = int(values.min()), int(values.max())
     if wanted == "f64":
-        return -_LARGEST_EXACT <= low and high <= _LARGEST_EXACT
+        return low >= -_LARGEST_EXACT and high <= _LARGEST_EXACT
     target: np.dtype[Any] = numpy_dtype(wanted)
     if target.kind not in "iu":
         return False

@@ -110,7 +110,7 @@ class TimeProgression:
             )
 
 
-def read_progression[P: (StepProgression, TimeProgression)](kind: type[P], document: Any, count: int, where: str) -> P:
+def read_progression[P: StepProgression | TimeProgression](kind: type[P], document: Any, count: int, where: str) -> P:
     """Read a ``{start, stride?}`` attribute for a run of `count` frames.
 
     Raises:

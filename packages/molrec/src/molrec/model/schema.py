@@ -51,6 +51,7 @@ class ColumnSchema:
     extra: dict[str, Any] = field(default_factory=dict)
 
     def to_document(self) -> dict[str, Any]:
+        """Return the JSON object of this entry; defaults are left out."""
         document: dict[str, Any] = {"dtype": self.dtype, "trailing": list(self.trailing), **self.extra}
         if self.nullable:
             document["nullable"] = True
@@ -76,6 +77,7 @@ class BlockSchema:
         return {name: column.precision for name, column in self.columns.items() if column.precision is not None}
 
     def to_document(self) -> dict[str, Any]:
+        """Return the JSON object of this entry; defaults are left out."""
         document: dict[str, Any] = {
             "columns": {name: column.to_document() for name, column in self.columns.items()},
             **self.extra,
@@ -99,6 +101,7 @@ class MetaSchema:
     extra: dict[str, Any] = field(default_factory=dict)
 
     def to_document(self) -> dict[str, Any]:
+        """Return the JSON object of this entry; defaults are left out."""
         document: dict[str, Any] = {"dtype": self.tag, **self.extra}
         if self.has_fill:
             document["fill"] = typedjson.encode(self.tag, self.fill)

@@ -7,6 +7,7 @@ knows layouts and appenders, not commits.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -53,15 +54,12 @@ def present(name: str, declared: BlockSchema, block: Block) -> Presentation:
     """
     where = f"block {name!r}"
     _check_columns(where, declared, block)
-    if declared.structural_shape is not None or block.structural_shape is not None:
-        if block.structural_shape not in (None, declared.structural_shape) or (
-            declared.structural_shape is not None and block.rows != int(np.prod(declared.structural_shape))
-        ):
-            raise SchemaError(
-                f"{where}: the declared grid is {declared.structural_shape}, this frame has {block.rows} rows on "
-                f"{block.structural_shape}",
-                "reject-structural-shape",
-            )
+    grid = declared.structural_shape
+    if block.structural_shape not in (None, grid) or (grid is not None and block.rows != math.prod(grid)):
+        raise SchemaError(
+            f"{where}: the declared grid is {grid}, this frame has {block.rows} rows on {block.structural_shape}",
+            "reject-structural-shape",
+        )
     for column, target in block.targets.items():
         if declared.targets.get(column) != target:
             raise SchemaError(
@@ -195,7 +193,8 @@ class BlockTrack:
     def _materialize(self) -> None:
         """Give up the elided form: the index arrays begin with the whole history."""
         self._open_index()
-        assert self._offset is not None and self._step_index is not None
+        assert self._offset is not None
+        assert self._step_index is not None
         self._offset.append(np.arange(self._count + 1, dtype=np.uint64) * np.uint64(self._uniform_rows))
         self._step_index.append(np.arange(self._count, dtype=np.uint64))
 

@@ -35,7 +35,7 @@ def decompress_and_unshuffle(bodies: Sequence[bytes], out: Array) -> None:
     from numcodecs import blosc, zstd
 
     block = out[0].nbytes if len(out) else 0
-    # Blosc takes a block as long as its content for stored bare, so an incompressible frame of that length is not for it.
+    # Blosc takes a block as long as its content for stored bare; a frame that did not shrink is not for it.
     if not _SMALLEST <= block <= _LARGEST or any(len(body) == block for body in bodies):
         for body, chunk in zip(bodies, out, strict=True):
             _unshuffle_into(zstd.decompress(body), chunk)
@@ -65,8 +65,8 @@ def _unshuffle_into(data: Any, chunk: Array) -> None:
     chunk.reshape(-1).view(np.uint8).reshape(-1, _ITEM)[...] = planes.reshape(_ITEM, -1).T
 
 
-def shuffle_and_compress(chunks: Sequence[Array], level: int) -> list[bytes]:
-    """Return zstd(shuffle(chunk)) of equal 8-byte chunks, each as a plain zstd frame."""
+def shuffle_and_compress(chunks: Array, level: int) -> list[bytes]:
+    """Return zstd(shuffle(chunk)) of each chunk along the first axis, as plain zstd frames; items have 8 bytes."""
     from numcodecs import blosc
 
     block = chunks[0].nbytes
@@ -75,14 +75,13 @@ def shuffle_and_compress(chunks: Sequence[Array], level: int) -> list[bytes]:
     batch = max(1, _LARGEST // block)
     bodies: list[bytes] = []
     for first in range(0, len(chunks), batch):
-        part = chunks[first : first + batch]
-        joined = np.concatenate([chunk.reshape(-1) for chunk in part]) if len(part) > 1 else part[0].reshape(-1)
-        packed = blosc.compress(joined.view(np.uint64), b"zstd", _BLOSC_LEVEL[level], blosc.SHUFFLE, block)
+        part = np.ascontiguousarray(chunks[first : first + batch])
+        packed = blosc.compress(part.reshape(-1).view(np.uint64), b"zstd", _BLOSC_LEVEL[level], blosc.SHUFFLE, block)
         bodies += _unwrap(packed, part, block, level)
     return bodies
 
 
-def _unwrap(packed: bytes, chunks: Sequence[Array], block: int, level: int) -> list[bytes]:
+def _unwrap(packed: bytes, chunks: Array, block: int, level: int) -> list[bytes]:
     version, zstd_version, flags, item, total, blocksize, _ = _HEADER.unpack_from(packed)
     expected = (_VERSION, _ZSTD_VERSION, _FLAGS, _ITEM, block * len(chunks), block)
     if flags & _MEMCPYED or (version, zstd_version, flags, item, total, blocksize) != expected:

@@ -64,8 +64,8 @@ class BoxTrack:
         """
         if box is not None and self._latest is not None and box.cell_defined != self._latest.cell_defined:
             raise SchemaError(
-                f"box: this frame's cell is {_word(box)} but the run's is {_word(self._latest)}; one flag covers a run, "
-                "write two records",
+                f"box: this frame's cell is {_word(box)} but the run's is {_word(self._latest)}; "
+                "one flag covers a run, write two records",
                 "reject-mixed-cell-definition",
             )
 

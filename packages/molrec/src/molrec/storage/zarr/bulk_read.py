@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from molrec.dtypes import Array
+from molrec.dtypes import Array, numpy_dtype
 from molrec.errors import SchemaError
 from molrec.storage.zarr.block_reader import BlockReader
 
@@ -17,7 +17,7 @@ Ordinals = npt.NDArray[np.int64]
 
 
 def read_columns(reader: BlockReader, columns: Sequence[str], ordinals: Ordinals) -> dict[str, Array]:
-    """Return columns over frames, ``(frames, rows, *trailing)`` or end to end with offsets (see `TrajectoryReader.read`)."""
+    """Return columns over frames, stacked or end to end with offsets (see `TrajectoryReader.read`)."""
     updates = reader.index.updates_at(ordinals)
     distinct, place = np.unique(updates, return_inverse=True)
     present = distinct[distinct >= 0]
@@ -43,8 +43,6 @@ def read_columns(reader: BlockReader, columns: Sequence[str], ordinals: Ordinals
 
 
 def _nothing(reader: BlockReader, column: str, frames: int) -> Array:
-    from molrec.dtypes import numpy_dtype
-
     declared = reader.declared.columns[column]
     return np.empty((frames, 0, *declared.trailing), dtype=numpy_dtype(declared.dtype))
 
@@ -64,4 +62,5 @@ def _spread(rows: Array, lengths: Ordinals, place: Ordinals, counts: Ordinals, u
     begins = np.concatenate([[0], np.cumsum(lengths)])[np.maximum(place, 0)]
     offsets = np.concatenate([[0], np.cumsum(counts)])
     source = np.arange(int(offsets[-1]), dtype=np.int64) + np.repeat(begins - offsets[:-1], counts)
-    return rows[source]
+    gathered: Array = rows[source]
+    return gathered

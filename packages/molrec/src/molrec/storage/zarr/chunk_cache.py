@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from contextlib import suppress
 
 from molrec.dtypes import Array
 
@@ -25,10 +26,8 @@ class ChunkCache:
         """Return what was kept under a key, or None."""
         found = self._chunks.get(key)
         if found is not None:
-            try:
+            with suppress(KeyError):  # another thread may have evicted it meanwhile; what was found is still right
                 self._chunks.move_to_end(key)
-            except KeyError:  # another thread evicted it between the two lines; what was found is still right
-                pass
         return found
 
     def put(self, key: tuple[int, int], chunks: list[Array]) -> None:

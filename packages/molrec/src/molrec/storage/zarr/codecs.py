@@ -26,6 +26,8 @@ type Codec = tuple[str, dict[str, Any]]
 
 CHECKSUM_BYTES = 4
 _GZIP_CONTAINER = 31
+#: Element size the compiled path of `blosc_bridge` handles.
+_FUSED_ITEM = 8
 _UNREADABLE = "reject-unsupported-codec"
 _DAMAGED = "reject-corrupt-chunk"
 
@@ -51,14 +53,13 @@ class Pipeline:
 
     def encode(self, chunk: Array) -> bytes:
         """Return the stored bytes of one full chunk."""
-        return self.encode_many([chunk])[0]
+        return self._encode_steps(chunk)
 
-    def encode_many(self, chunks: Sequence[Array]) -> list[bytes]:
-        """Return the stored bytes of chunks of one shape, in order."""
+    def encode_many(self, chunks: Array) -> list[bytes]:
+        """Return the stored bytes of full chunks stacked along a first axis, in order."""
         fused = self._fused_level()
-        if fused is not None:
-            bodies = blosc_bridge.shuffle_and_compress(chunks, fused)
-            return [_close(body) for body in bodies]
+        if fused is not None and chunks.itemsize == _FUSED_ITEM:
+            return [_close(body) for body in blosc_bridge.shuffle_and_compress(chunks, fused)]
         return [self._encode_steps(chunk) for chunk in chunks]
 
     def _encode_steps(self, chunk: Array) -> bytes:
@@ -72,13 +73,15 @@ class Pipeline:
         if len(self.compressors) != 3 or self.serializer != ("bytes", {"endian": "little"}):
             return None
         (shuffle, shuffle_options), (zstd, zstd_options), (closing, _) = self.compressors
-        if (shuffle, zstd, closing) != ("numcodecs.shuffle", "zstd", "crc32c") or shuffle_options["elementsize"] != 8:
+        if (shuffle, zstd, closing) != ("numcodecs.shuffle", "zstd", "crc32c") or shuffle_options.get(
+            "elementsize"
+        ) != _FUSED_ITEM:
             return None
         return None if zstd_options.get("checksum") else int(zstd_options["level"])
 
     def decodes_together(self, dtype: np.dtype[Any]) -> bool:
         """Whether `decode_into` handles many chunks of a dtype in one compiled call."""
-        return dtype.itemsize == 8 and self._fused_level() is not None
+        return dtype.itemsize == _FUSED_ITEM and self._fused_level() is not None
 
     def decode(self, stored: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any], where: str) -> Array:
         """Return the array of one stored chunk, read-only.
@@ -90,7 +93,8 @@ class Pipeline:
             out: Array = np.empty((1, *shape), dtype=dtype)
             self.decode_into([stored], out, [where])
             out.flags.writeable = False
-            return out[0]
+            only: Array = out[0]
+            return only
         data: Any = stored
         try:
             for name, configuration in reversed(self.compressors):
@@ -130,14 +134,17 @@ def _open(stored: Buffer, where: str) -> bytes:
 def _serialize(serializer: Codec, chunk: Array) -> Buffer:
     if serializer[0] == "vlen-utf8":
         return _pack_strings(chunk)
-    endian = ">" if serializer[1].get("endian") == "big" else "<"
-    return np.ascontiguousarray(chunk, dtype=chunk.dtype.newbyteorder(endian)).tobytes()
+    return np.ascontiguousarray(chunk, dtype=_stored_dtype(serializer, chunk.dtype)).tobytes()
+
+
+def _stored_dtype(serializer: Codec, dtype: np.dtype[Any]) -> np.dtype[Any]:
+    return dtype.newbyteorder(">") if serializer[1].get("endian") == "big" else dtype.newbyteorder("<")
 
 
 def _deserialize(serializer: Codec, data: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     if serializer[0] == "vlen-utf8":
         return _unpack_strings(data, shape)
-    stored = dtype.newbyteorder(">" if serializer[1].get("endian") == "big" else "<")
+    stored = _stored_dtype(serializer, dtype)
     if len(data) != stored.itemsize * int(np.prod(shape)):
         raise ValueError(f"{len(data)} bytes decoded for a chunk of shape {shape} of {dtype}")
     array = np.frombuffer(data, dtype=stored).reshape(shape)
@@ -190,7 +197,7 @@ class _Gzip:
         return packer.compress(data) + packer.flush()
 
     @staticmethod
-    def decode(data: Buffer, configuration: dict[str, Any]) -> bytes:
+    def decode(data: Buffer, _: dict[str, Any]) -> bytes:
         unpacker = zlib.decompressobj(_GZIP_CONTAINER)
         unpacked = unpacker.decompress(data)
         if not unpacker.eof:
@@ -206,7 +213,7 @@ class _Zstd:
         return bytes(zstd.compress(data, configuration["level"], bool(configuration.get("checksum", False))))
 
     @staticmethod
-    def decode(data: Buffer, configuration: dict[str, Any]) -> bytes:
+    def decode(data: Buffer, _: dict[str, Any]) -> bytes:
         from numcodecs import zstd
 
         return bytes(zstd.decompress(data))
@@ -214,11 +221,11 @@ class _Zstd:
 
 class _Crc32c:
     @staticmethod
-    def encode(data: Buffer, configuration: dict[str, Any]) -> bytes:
+    def encode(data: Buffer, _: dict[str, Any]) -> bytes:
         return _close(bytes(data))
 
     @staticmethod
-    def decode(data: Buffer, configuration: dict[str, Any]) -> bytes:
+    def decode(data: Buffer, _: dict[str, Any]) -> bytes:
         return _open(data, "its content")
 
 
@@ -234,12 +241,12 @@ def compressor_codec(compression: str | None) -> Codec | None:
     if compression in (None, "none"):
         return None
     name, _, level = str(compression).partition(":")
-    limits = {"gzip": (0, 9, 1), "zstd": (-7, 22, 3)}.get(name)
+    lowest, highest, usual = {"gzip": (0, 9, 1), "zstd": (-7, 22, 3)}.get(name, (1, 0, 0))
     try:
-        chosen = limits[2] if limits and not level else int(level)
+        chosen = int(level) if level else usual
     except ValueError:
-        limits = None
-    if limits is None or not limits[0] <= chosen <= limits[1]:
+        chosen = highest + 1
+    if not lowest <= chosen <= highest:
         raise SchemaError(
             f"compression {compression!r} is not one of None, 'gzip[:0-9]', 'zstd[:level up to 22]'",
             "reject-unknown-compression",
@@ -254,9 +261,8 @@ def read_pipeline(codecs: Any, itemsize: int, where: str) -> Pipeline | None:
         FormatError: A codec outside the must-decode set, or malformed (``reject-unsupported-codec``).
     """
     steps: list[Codec] = []
-    for codec in codecs if isinstance(codecs, list) else [codecs]:
-        if isinstance(codec, str):
-            codec = {"name": codec}
+    for stated in codecs if isinstance(codecs, list) else [codecs]:
+        codec = {"name": stated} if isinstance(stated, str) else stated
         if not isinstance(codec, dict) or not isinstance(codec.get("configuration", {}), dict):
             raise FormatError(f"{where}: malformed codec {codec!r}", _UNREADABLE)
         steps.append((str(codec.get("name")), codec.get("configuration", {})))

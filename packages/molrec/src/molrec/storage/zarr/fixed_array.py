@@ -24,7 +24,7 @@ def write_fixed_array(
     layout.attributes = dict(attributes or {})
     if precision is not None:
         layout.attributes["precision"] = precision
-    chunks = [encoded for encoded in _encode_chunks(values, layout)]
+    chunks = _encode_chunks(values, layout)
     if layout.chunks_per_shard:
         write_new_file(folder / layout.chunk_path(0), _shard(chunks))
     else:

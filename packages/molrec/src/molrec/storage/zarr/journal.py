@@ -39,6 +39,7 @@ class ShardState:
     crc: int
 
     def to_json(self) -> list[Any]:
+        """Return the state as it stands in a journal line."""
         return [self.path, self.used, [list(entry) for entry in self.entries], self.crc]
 
 

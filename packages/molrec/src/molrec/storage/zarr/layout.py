@@ -5,15 +5,15 @@ Knows Zarr V3 and this format's reference extents (``docs/spec/zarr.md``); knows
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from molrec.dtypes import DTYPES, numpy_dtype, zarr_data_type
 from molrec.errors import FormatError
 from molrec.storage.zarr.codecs import Codec, Pipeline, read_pipeline
+
+if TYPE_CHECKING:
+    import numpy as np
 
 __all__ = ["OWN_ATTRIBUTE", "ArrayLayout", "group_document", "read_array_layout"]
 
@@ -25,9 +25,11 @@ _BINDING_ATTRIBUTES = frozenset({OWN_ATTRIBUTE, "_zarrs"})
 _NAME_OF = {zarr_data_type(name): name for name in DTYPES}
 _MALFORMED = "reject-malformed-metadata"
 _KNOWN_KEYS = frozenset(
-    "zarr_format node_type shape data_type chunk_grid chunk_key_encoding fill_value codecs attributes "
-    "storage_transformers dimension_names".split()
-)
+    (
+        "zarr_format", "node_type", "shape", "data_type", "chunk_grid", "chunk_key_encoding", "fill_value", "codecs",
+        "attributes", "storage_transformers", "dimension_names",
+    )
+)  # fmt: skip
 _INDEX_CODECS: list[dict[str, Any]] = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]
 
 
@@ -229,11 +231,6 @@ def _check_must_decode(codecs: Any, where: str) -> None:
             )
         for nested in ("codecs", "index_codecs"):
             _check_must_decode(configuration.get(nested, []), where)
-
-
-def shard_count(rows: int, layout: ArrayLayout) -> int:
-    """Return how many stored objects `rows` rows take."""
-    return math.ceil(rows / (layout.chunk_rows * max(1, layout.chunks_per_shard)))
 
 
 def codecs_for(serializer_dtype: str, *steps: Codec | None) -> Pipeline:

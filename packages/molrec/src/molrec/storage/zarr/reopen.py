@@ -108,7 +108,7 @@ class Restorer:
     # -- parts of a run ---------------------------------------------------------------------------------------------
 
     def stamps(
-        self, kind: type[StepProgression] | type[TimeProgression], attributes: dict[str, Any], path: str
+        self, kind: type[StepProgression | TimeProgression], attributes: dict[str, Any], path: str
     ) -> tuple[StepProgression | TimeProgression | None, ShardAppender | None]:
         """Return the progression in force, or else the appender of the array."""
         if kind.key in attributes:

@@ -7,7 +7,6 @@ import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from molrec.dtypes import row_bytes
 from molrec.storage.zarr import names
 from molrec.storage.zarr.array_reader import ArrayReader, open_array
 from molrec.storage.zarr.extents import Storage, block_chunk_rows
-from molrec.storage.zarr.files import TEMPORARY, sync_directory, write_document, write_new_file
+from molrec.storage.zarr.files import TEMPORARY, sync_directory, write_new_file
 from molrec.storage.zarr.journal import JOURNAL_NAME
 from molrec.storage.zarr.layout import ArrayLayout
 from molrec.storage.zarr.packing import pack

@@ -59,7 +59,7 @@ def refuse_existing(path: Path) -> None:
     """
     if path.exists() or path.is_symlink():
         raise SchemaError(
-            f"{path} exists; nothing is overwritten unless asked (choose another path, or overwrite=True in molrec.write)",
+            f"{path} exists; nothing is overwritten unless asked (choose another path, or overwrite=True)",
             "reject-existing-path",
         )
 

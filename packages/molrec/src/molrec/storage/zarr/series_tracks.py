@@ -23,7 +23,7 @@ class ProgressionTrack:
 
     def __init__(
         self,
-        kind: type[StepProgression] | type[TimeProgression],
+        kind: type[StepProgression | TimeProgression],
         appender: ShardAppender,
         progression: StepProgression | TimeProgression | None = None,
         count: int = 0,

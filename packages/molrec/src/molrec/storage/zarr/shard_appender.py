@@ -116,11 +116,8 @@ class ShardAppender:
         if not self._pending and self.on_disk:
             return False
         rows = np.concatenate([self._tail, *self._pending]) if self._pending else self._tail
-        layout = self.layout
-        assert layout.pipeline is not None
-        size = layout.chunk_rows
-        pieces = [pad_chunk(rows[start : start + size], layout) for start in range(0, len(rows), size)]
-        encoded = layout.pipeline.encode_many(pieces) if pieces and self._pending else []
+        size = self.layout.chunk_rows
+        encoded = self._encode(rows) if self._pending else []
         left = len(rows) % size
         self._plan = _Plan(
             rows=self.rows - len(self._tail) + len(rows),
@@ -129,6 +126,20 @@ class ShardAppender:
             shards=self._split(encoded),
         )
         return True
+
+    def _encode(self, rows: Array) -> list[bytes]:
+        """Return the stored bytes of the chunks these rows fill, the last one padded."""
+        layout = self.layout
+        assert layout.pipeline is not None
+        size = layout.chunk_rows
+        whole = len(rows) // size
+        encoded: list[bytes] = []
+        if whole:
+            chunks = rows[: whole * size].reshape(whole, size, *layout.trailing)
+            encoded = layout.pipeline.encode_many(chunks if 0 not in layout.trailing else _widen(chunks, layout))
+        if len(rows) > whole * size:
+            encoded.append(layout.pipeline.encode(pad_chunk(rows[whole * size :], layout)))
+        return encoded
 
     def _split(self, encoded: list[bytes]) -> list[_ShardPlan]:
         """Deal encoded chunks to their shards."""
@@ -249,3 +260,8 @@ class ShardAppender:
         if self._file is not None:
             os.close(self._file)
             self._file = None
+
+
+def _widen(chunks: Array, layout: ArrayLayout) -> Array:
+    """Return chunks of zero-width rows at the width one they are stored with."""
+    return np.stack([pad_chunk(chunk, layout) for chunk in chunks])

@@ -13,7 +13,7 @@ import zipfile
 import zlib
 from collections import OrderedDict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, override
 
 from molrec import typedjson
 from molrec.errors import FormatError
@@ -67,7 +67,7 @@ def read_document(source: Source, path: str) -> dict[str, Any] | None:
     return document
 
 
-class DirectorySource:
+class DirectorySource(Source):
     """A live record: a directory. Ranges are read positionally, never through the whole file."""
 
     def __init__(self, root: Path) -> None:
@@ -75,16 +75,19 @@ class DirectorySource:
         self.name = str(root)
         self._files: OrderedDict[str, int] = OrderedDict()
 
+    @override
     def get(self, path: str) -> Buffer | None:
         try:
             return (self.root / path).read_bytes()
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
 
+    @override
     def get_range(self, path: str, start: int, length: int) -> Buffer | None:
         file = self._open(path)
         return None if file is None else os.pread(file, length, start)
 
+    @override
     def get_suffix(self, path: str, length: int) -> Buffer | None:
         file = self._open(path)
         if file is None:
@@ -108,17 +111,20 @@ class DirectorySource:
             os.close(self._files.popitem(last=False)[1])
         return file
 
+    @override
     def children(self, path: str) -> list[str]:
         try:
             return sorted(os.listdir(self.root / path))
         except (FileNotFoundError, NotADirectoryError):
             return []
 
+    @override
     def zarr_store(self) -> Store:
         from zarr.storage import LocalStore
 
         return LocalStore(self.root, read_only=True)
 
+    @override
     def close(self) -> None:
         while self._files:
             os.close(self._files.popitem()[1])
@@ -127,7 +133,7 @@ class DirectorySource:
         self.close()
 
 
-class ZipSource:
+class ZipSource(Source):
     """A packed record: a zip of stored entries, mapped into memory.
 
     Raises:
@@ -194,6 +200,7 @@ class ZipSource:
             self._starts[path] = start
         return start, info.file_size
 
+    @override
     def get(self, path: str) -> Buffer | None:
         span = self._span(path)
         if span is None:
@@ -203,6 +210,7 @@ class ZipSource:
             raise FormatError(f"{self.path}: entry {path!r} does not match its checksum", "reject-corrupt-chunk")
         return content
 
+    @override
     def get_range(self, path: str, start: int, length: int) -> Buffer | None:
         span = self._span(path)
         if span is None:
@@ -210,26 +218,30 @@ class ZipSource:
         first = min(start, span[1])
         return self._view[span[0] + first : span[0] + min(span[1], start + length)]
 
+    @override
     def get_suffix(self, path: str, length: int) -> Buffer | None:
         span = self._span(path)
         if span is None:
             return None
         return self._view[span[0] + max(0, span[1] - length) : span[0] + span[1]]
 
+    @override
     def children(self, path: str) -> list[str]:
         return sorted(self._children.get(path, ()))
 
+    @override
     def zarr_store(self) -> Store:
         from zarr.storage import ZipStore
 
         return ZipStore(self.path, mode="r", read_only=True)
 
+    @override
     def close(self) -> None:
         # Arrays handed out may still look into the map; the operating system unmaps it with the last of them.
         self._entries = {}
 
 
-class StoreSource:
+class StoreSource(Source):
     """Any Zarr store: memory, an object store read by range, and so on."""
 
     def __init__(self, store: Store, name: str | None = None) -> None:
@@ -243,19 +255,23 @@ class StoreSource:
         found = sync(self._store.get(path, default_buffer_prototype(), byte_range))
         return None if found is None else found.to_bytes()
 
+    @override
     def get(self, path: str) -> Buffer | None:
         return self._read(path, None)
 
+    @override
     def get_range(self, path: str, start: int, length: int) -> Buffer | None:
         from zarr.abc.store import RangeByteRequest
 
         return self._read(path, RangeByteRequest(start, start + length))
 
+    @override
     def get_suffix(self, path: str, length: int) -> Buffer | None:
         from zarr.abc.store import SuffixByteRequest
 
         return self._read(path, SuffixByteRequest(length))
 
+    @override
     def children(self, path: str) -> list[str]:
         from zarr.core.sync import sync
 
@@ -264,8 +280,10 @@ class StoreSource:
 
         return sorted(name.rstrip("/").rpartition("/")[2] for name in sync(listing()))
 
+    @override
     def zarr_store(self) -> Store:
         return self._store
 
+    @override
     def close(self) -> None:
         """Leave the store to its owner."""

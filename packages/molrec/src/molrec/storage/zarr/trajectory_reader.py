@@ -1,4 +1,4 @@
-"""`TrajectoryReader`: any frame of a stored run, resolved; or whole columns without frames (``docs/spec/trajectory.md``).
+"""`TrajectoryReader`: any frame of a stored run, or whole columns without frames (``docs/spec/trajectory.md``).
 
 The reader stands at the frame count it found when it was opened. Blocks, series and cells are opened when first
 needed; every chunk read is verified.
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from molrec import typedjson
-from molrec.dtypes import Array
+from molrec.dtypes import Array, numpy_dtype
 from molrec.errors import FormatError
 from molrec.model.block import Block
 from molrec.model.box import Box
@@ -95,8 +95,6 @@ class SeriesMeta(Mapping[str, Any]):
 
 
 def _empty(dtype: str, trailing: tuple[int, ...]) -> Array:
-    from molrec.dtypes import numpy_dtype
-
     return np.empty((0, *trailing), dtype=numpy_dtype(dtype))
 
 

@@ -197,7 +197,7 @@ class TrajectoryWriter:
             times,
             self._nstep if self._has_times else 0,
         )
-        self._meta = {
+        self._meta: dict[str, MetaTrack] = {
             key: MetaTrack(declared.tag, restorer.array(f"{names.SERIES_META}/{key}", self._nstep))
             for key, declared in self._schema.meta.items()
         }
@@ -246,7 +246,7 @@ class TrajectoryWriter:
     def _open_series(self) -> None:
         self._steps = ProgressionTrack(StepProgression, self._dense(names.STEP, "i64", ()))
         self._times = ProgressionTrack(TimeProgression, self._dense(names.TIME, "f64", ()))
-        self._meta: dict[str, MetaTrack] = {}
+        self._meta = {}
         for key, declared in self._schema.meta.items():
             appender = self._dense(f"{names.SERIES_META}/{key}", *typedjson.series_column(declared.tag))
             appender.layout.attributes[names.META_DTYPE] = declared.tag

@@ -1,0 +1,262 @@
+"""Judging a record: every rule, not just those a reader meets on its way (``docs/spec/rules.md``).
+
+`validate` reads a record section by section, chunk by chunk, and reports what is wrong as findings: an ``error`` is a
+store a reader refuses or reads wrong, a ``warning`` breaks a SHOULD, ``info`` is worth knowing. It never raises for
+the record's faults and never changes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from molrec.errors import FormatError
+from molrec.model.frame import Frame
+from molrec.model.schema import BlockSchema
+from molrec.precision import on_grid
+from molrec.storage.zarr import names
+from molrec.storage.zarr.array_reader import ArrayReader
+from molrec.storage.zarr.block_reader import BlockReader
+from molrec.storage.zarr.frame_group import read_frame_group
+from molrec.storage.zarr.journal import JOURNAL_NAME
+from molrec.storage.zarr.record import SECTIONS, open_source
+from molrec.storage.zarr.root import list_sections, read_meta, require_root
+from molrec.storage.zarr.sources import Source, read_document
+from molrec.storage.zarr.trajectory_reader import TrajectoryReader
+
+__all__ = ["Finding", "Severity", "validate"]
+
+type Severity = Literal["error", "warning", "info"]
+type Progress = Callable[[int, int], None]
+
+#: Rows of a column looked at in one go.
+_ROWS_AT_ONCE = 2**20
+_SUBSTANTIVE = ("frame", "system", "trajectory", "forcefield", "status")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing a record does that a rule forbids or advises against.
+
+    Attributes:
+        rule: Id of the clause (``docs/spec/rules.md``).
+        where: The place: section, block, column, ordinal.
+        severity: ``error``, ``warning`` or ``info``.
+        message: What was found and what is expected.
+    """
+
+    rule: str
+    where: str
+    severity: Severity
+    message: str
+
+
+def validate(location: Any, *, progress: Progress | None = None) -> list[Finding]:
+    """Check a whole record and return its findings, errors first; an empty list is a record without fault.
+
+    Args:
+        location: Folder, packed record, URL or Zarr store.
+        progress: Called with rows checked and rows in all.
+
+    Raises:
+        OSError: The record cannot be read at all.
+    """
+    try:
+        source = open_source(location)
+    except FormatError as error:
+        return [Finding(error.rule, str(location), "error", error.message)]
+    try:
+        findings = list(_Validation(source, progress).run())
+    finally:
+        source.close()
+    order = ("error", "warning", "info")
+    return sorted(findings, key=lambda finding: order.index(finding.severity))
+
+
+class _Validation:
+    """One pass over one record."""
+
+    def __init__(self, source: Source, progress: Progress | None) -> None:
+        self._source = source
+        self._progress = progress
+
+    def run(self) -> Iterator[Finding]:
+        """Yield the findings of every section."""
+        try:
+            require_root(self._source)
+        except FormatError as error:
+            yield Finding(error.rule, "/", "error", error.message)
+            return
+        yield from self._attempt("meta", lambda: read_meta(self._source))
+        sections = self._sections()
+        if isinstance(sections, Finding):
+            yield sections
+            return
+        if "meta" not in sections:
+            yield Finding("reject-no-meta", "/", "warning", "the record has no meta section; it reads as an empty one")
+        if not set(sections) & set(_SUBSTANTIVE):
+            yield Finding(
+                "reject-empty-record", "/", "error", f"the record holds none of {', '.join(_SUBSTANTIVE)} beside meta"
+            )
+        for name in sections:
+            if name not in SECTIONS:
+                yield Finding("unknown-section", name, "info", "an unknown section; it is preserved")
+        for name in ("system", "frame"):
+            if name in sections:
+                yield from self._check_frame(name)
+        if names.TRAJECTORY in sections:
+            yield from self._check_trajectory()
+
+    def _sections(self) -> tuple[str, ...] | Finding:
+        try:
+            return list_sections(self._source)
+        except FormatError as error:
+            return Finding(error.rule, "/", "error", error.message)
+
+    @staticmethod
+    def _attempt(where: str, check: Callable[[], object]) -> Iterator[Finding]:
+        try:
+            check()
+        except FormatError as error:
+            yield Finding(error.rule, where, "error", error.message)
+
+    # -- frame-shaped sections --------------------------------------------------------------------------------------
+
+    def _check_frame(self, name: str) -> Iterator[Finding]:
+        try:
+            frame = read_frame_group(self._source, name)
+        except FormatError as error:
+            yield Finding(error.rule, name, "error", error.message)
+            return
+        if frame is not None:
+            yield from _off_grid_columns(name, frame)
+
+    # -- the trajectory ---------------------------------------------------------------------------------------------
+
+    def _check_trajectory(self) -> Iterator[Finding]:
+        if self._source.get(f"{names.TRAJECTORY}/{JOURNAL_NAME}") is not None:
+            yield Finding(
+                "open-journal",
+                names.TRAJECTORY,
+                "info",
+                "a writer has the record open or did not close it; `molrec repair` closes it",
+            )
+        try:
+            reader = TrajectoryReader(self._source)
+        except FormatError as error:
+            yield Finding(error.rule, names.TRAJECTORY, "error", error.message)
+            return
+        yield from self._attempt(names.STEP, lambda: reader.steps)
+        yield from self._attempt(names.TIME, lambda: reader.times)
+        for key in reader.schema.meta:
+            yield from self._attempt(f"{names.SERIES_META}/{key}", lambda key=key: reader.meta[key])  # type: ignore[misc]
+        yield from self._attempt(names.BOX, lambda: reader.box_series)
+        blocks: list[BlockReader] = []
+        for name in reader.schema.blocks:
+            try:
+                blocks.append(reader.block_reader(name))
+            except FormatError as error:
+                yield Finding(error.rule, f"{names.TRAJECTORY}/{name}", "error", error.message)
+        total = sum(block.index.rows * (len(block.columns) + len(block.masks)) for block in blocks)
+        done = 0
+        for block in blocks:
+            for array, precision in _arrays(block):
+                yield from self._check_rows(array, block.index.rows, precision, done, total)
+                done += block.index.rows
+        yield from self._check_beside_system(reader)
+        yield from self._check_undeclared(reader)
+
+    def _check_rows(
+        self, array: ArrayReader, rows: int, precision: float | None, done: int, total: int
+    ) -> Iterator[Finding]:
+        off_grid = False
+        step = array.layout.chunk_rows * max(1, _ROWS_AT_ONCE // array.layout.chunk_rows)
+        for start in range(0, rows, step):
+            stop = min(rows, start + step)
+            try:
+                values = array.read(start, stop)
+            except FormatError as error:
+                yield Finding(error.rule, array.path, "error", error.message)
+                return
+            off_grid = off_grid or (precision is not None and not on_grid(values, precision))
+            if self._progress is not None:
+                self._progress(done + stop, total)
+        if off_grid:
+            yield _off_grid(array.path, precision)
+
+    def _check_beside_system(self, reader: TrajectoryReader) -> Iterator[Finding]:
+        """Check blocks of one name in system and trajectory: one row count, row by row, at every update."""
+        try:
+            system = read_frame_group(self._source, "system")
+        except FormatError:
+            return  # reported with the section itself
+        for name in reader.schema.blocks if system is not None else ():
+            if system is not None and name in system:
+                yield from _check_shared_block(name, system, reader)
+
+    def _check_undeclared(self, reader: TrajectoryReader) -> Iterator[Finding]:
+        known = {*reader.schema.blocks, "step", "time", "meta", "box", "zarr.json", JOURNAL_NAME}
+        for name in self._source.children(names.TRAJECTORY):
+            if name not in known and read_document(self._source, f"{names.TRAJECTORY}/{name}") is not None:
+                yield Finding(
+                    "unknown-node", f"{names.TRAJECTORY}/{name}", "info", "not declared; it is preserved and not read"
+                )
+        for name, declared in reader.schema.blocks.items():
+            yield from self._undeclared_columns(name, declared)
+
+    def _undeclared_columns(self, name: str, declared: BlockSchema) -> Iterator[Finding]:
+        known = {*declared.columns, names.OFFSET, names.STEP_INDEX, names.VALIDITY, "zarr.json"}
+        path = f"{names.TRAJECTORY}/{name}"
+        for child in self._source.children(path):
+            if child not in known and read_document(self._source, f"{path}/{child}") is not None:
+                yield Finding("unknown-node", f"{path}/{child}", "info", "not declared; it is preserved and not read")
+
+
+def _arrays(block: BlockReader) -> Iterator[tuple[ArrayReader, float | None]]:
+    for name, array in block.columns.items():
+        yield array, block.precision.get(name)
+    for array in block.masks.values():
+        yield array, None
+
+
+def _off_grid_columns(section: str, frame: Frame) -> Iterator[Finding]:
+    for name, block in frame.items():
+        for column in block.columns:
+            precision = block.precision(column)
+            if precision is not None and not on_grid(block[column], precision):
+                yield _off_grid(f"{section}/{name}/{column}", precision)
+
+
+def _off_grid(where: str, precision: float | None) -> Finding:
+    return Finding(
+        "off-grid-value",
+        where,
+        "warning",
+        f"declares precision {precision!r} but holds values off its grid; the writer did not round them",
+    )
+
+
+def _check_shared_block(name: str, system: Frame, reader: TrajectoryReader) -> Iterator[Finding]:
+    where = f"{names.TRAJECTORY}/{name}"
+    try:
+        block = reader.block_reader(name)
+        counts = np.diff(block.index.offsets())
+        rows = system[name].rows
+        if (counts != rows).any():
+            yield Finding(
+                "reject-system-row-count",
+                where,
+                "error",
+                f"system/{name} has {rows} rows but an update has {int(counts[counts != rows][0])}; side by side they "
+                "share one row count",
+            )
+        shared = sorted((set(block.declared.columns) & set(system[name].columns)) - {"id"})
+        if shared:
+            yield Finding(
+                "reject-system-shared-column", where, "error", f"system and trajectory both hold {', '.join(shared)}"
+            )
+    except FormatError:
+        return  # reported with the block itself
