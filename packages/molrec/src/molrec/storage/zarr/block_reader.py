@@ -73,7 +73,7 @@ class BlockReader:
         self._where = f"{source.name}: {self._path}"
         document = read_document(source, self._path)
         if document is None and nstep:
-            raise FormatError(f"{self._where} is declared but not there", "reject-missing-array")
+            raise FormatError(f"{self._where} is declared but not there", "reject-array-missing")
         self.attributes = {} if document is None else group_attributes(document, self._where)
         self.columns: dict[str, ArrayReader] = {}
         self.masks: dict[str, ArrayReader] = {}
@@ -108,7 +108,7 @@ class BlockReader:
     def _open(self, path: str) -> ArrayReader:
         reader = open_array(self._source, path)
         if reader is None:
-            raise FormatError(f"{self._source.name}: {path} is declared but not there", "reject-missing-array")
+            raise FormatError(f"{self._source.name}: {path} is declared but not there", "reject-array-missing")
         return reader
 
     # -- the update index -------------------------------------------------------------------------------------------

@@ -7,107 +7,19 @@ knows layouts and appenders, not commits.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from molrec.dtypes import Array, identical
-from molrec.errors import SchemaError
-from molrec.model.block import Block
+from molrec.dtypes import Array
 from molrec.model.carry_forward import UpdateIndex
+from molrec.model.presentation import Presentation
 from molrec.model.schema import BlockSchema
-from molrec.precision import quantize
 from molrec.storage.zarr import names
 from molrec.storage.zarr.shard_appender import ShardAppender
 
-__all__ = ["BlockTrack", "Presentation"]
-
-
-@dataclass(frozen=True, slots=True)
-class Presentation:
-    """A block as one frame presents it, checked and rounded: columns by name, masks of the nullable ones."""
-
-    rows: int
-    columns: dict[str, Array]
-    masks: dict[str, npt.NDArray[np.bool_]]
-
-    def equals(self, other: Presentation) -> bool:
-        """Tell whether two presentations are the same update: every bit, masks included."""
-        return (
-            self.rows == other.rows
-            and all(identical(values, other.columns[name]) for name, values in self.columns.items())
-            and all(identical(mask, other.masks[name]) for name, mask in self.masks.items())
-        )
-
-
-def present(name: str, declared: BlockSchema, block: Block) -> Presentation:
-    """Check a block against its declaration and return what would be stored.
-
-    The block is read only. A column the rounding left untouched is still the caller's array.
-
-    Raises:
-        SchemaError: Columns, dtypes, shapes, masks, precisions, targets or grid differ from the declaration.
-    """
-    where = f"block {name!r}"
-    _check_columns(where, declared, block)
-    grid = declared.structural_shape
-    if block.structural_shape not in (None, grid) or (grid is not None and block.rows != math.prod(grid)):
-        raise SchemaError(
-            f"{where}: the declared grid is {grid}, this frame has {block.rows} rows on {block.structural_shape}",
-            "reject-structural-shape",
-        )
-    for column, target in block.targets.items():
-        if declared.targets.get(column) != target:
-            raise SchemaError(
-                f"{where}, column {column!r} references {target!r} but the trajectory pins "
-                f"{declared.targets.get(column)!r}",
-                "reject-frame-target-disagrees",
-            )
-    columns: dict[str, Array] = {}
-    masks: dict[str, npt.NDArray[np.bool_]] = {}
-    for column, pinned in declared.columns.items():
-        values, mask = block[column], block.validity(column)
-        columns[column] = values if pinned.precision is None else quantize(values, pinned.precision)
-        if pinned.nullable:
-            masks[column] = np.ones(block.rows, dtype=np.bool_) if mask is None else mask
-        elif mask is not None:
-            raise SchemaError(
-                f"{where}, column {column!r} carries a validity mask but is not declared nullable; "
-                "call declare_nullable before the run",
-                "reject-mask-not-nullable",
-            )
-    return Presentation(block.rows, columns, masks)
-
-
-def _check_columns(where: str, declared: BlockSchema, block: Block) -> None:
-    if block.keys() != declared.columns.keys():
-        missing = sorted(declared.columns.keys() - block.keys())
-        extra = sorted(block.keys() - declared.columns.keys())
-        raise SchemaError(
-            f"{where} presents other columns than declared"
-            + (f"; missing {', '.join(missing)} (a block is presented whole)" if missing else "")
-            + (f"; undeclared {', '.join(extra)} (declare every column before the run)" if extra else ""),
-            "reject-column-missing" if missing else "reject-undeclared",
-        )
-    for column, pinned in declared.columns.items():
-        dtype, trailing = block.dtype(column), block[column].shape[1:]
-        if (dtype, trailing) != (pinned.dtype, pinned.trailing):
-            raise SchemaError(
-                f"{where}, column {column!r} is declared {pinned.dtype} with trailing shape {list(pinned.trailing)}, "
-                f"this frame has {dtype} with {list(trailing)}",
-                "reject-column-dtype",
-            )
-        precision = block.precision(column)
-        if precision is not None and precision != pinned.precision:
-            raise SchemaError(
-                f"{where}, column {column!r} declares precision {precision!r}, the trajectory pins "
-                f"{pinned.precision!r}; a trajectory states a precision once",
-                "reject-frame-precision-disagrees",
-            )
+__all__ = ["BlockTrack"]
 
 
 class BlockTrack:

@@ -51,7 +51,7 @@ class BoxSeries:
             raise FormatError(
                 f"{self._where} holds {names.STEP_INDEX if vectors is None else 'vectors'} without "
                 f"{'vectors' if vectors is None else names.STEP_INDEX}",
-                "reject-missing-array",
+                "reject-array-missing",
             )
 
     def _read_arrays(self, source: Source, step_index: Any, nstep: int) -> None:

@@ -60,13 +60,13 @@ class BoxTrack:
         """Refuse a cell that mixes defined and undefined in one run.
 
         Raises:
-            SchemaError: ``reject-mixed-cell-definition``.
+            SchemaError: ``reject-mixed-cells``.
         """
         if box is not None and self._latest is not None and box.cell_defined != self._latest.cell_defined:
             raise SchemaError(
                 f"box: this frame's cell is {_word(box)} but the run's is {_word(self._latest)}; "
                 "one flag covers a run, write two records",
-                "reject-mixed-cell-definition",
+                "reject-mixed-cells",
             )
 
     def add(self, ordinal: int, box: Box | None) -> None:

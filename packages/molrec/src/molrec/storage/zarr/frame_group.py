@@ -5,6 +5,7 @@ One description of a block and a box serves every section that is laid out this 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from molrec.model.meta import Meta
 from molrec.storage.zarr.array_reader import ArrayReader, open_array
 from molrec.storage.zarr.files import write_document
 from molrec.storage.zarr.fixed_array import write_fixed_array
-from molrec.storage.zarr.layout import group_document
+from molrec.storage.zarr.layout import group_document, read_array_layout
 from molrec.storage.zarr.sources import Source, read_document
 from molrec.vocabulary import check_canonical_declaration
 
@@ -108,6 +109,30 @@ def read_frame_group(source: Source, path: str) -> Frame | None:
     return Frame._trusted(blocks, Meta.from_attributes(attributes, where), box)
 
 
+def read_row_counts(source: Source, path: str) -> dict[str, int]:
+    """Return the row count of every block of a frame-shaped section; empty when it is not there.
+
+    Raises:
+        FormatError: A block states no row count (``reject-row-count``).
+    """
+    counts = {}
+    for name in source.children(path):
+        document = read_document(source, f"{path}/{name}") if name not in ("box", "zarr.json") else None
+        if document is not None and document.get("node_type") == "group":
+            where = f"{source.name}: {path}/{name}"
+            counts[name] = _row_count(group_attributes(document, where), where)
+    return counts
+
+
+def _row_count(attributes: dict[str, Any], where: str) -> int:
+    count = attributes.get("count")
+    if type(count) is not int or count < 0:
+        raise FormatError(
+            f"{where}: a block states its row count as the attribute count, found {count!r}", "reject-row-count"
+        )
+    return count
+
+
 def group_attributes(document: dict[str, Any], where: str) -> dict[str, Any]:
     """Return the attributes of a group's ``zarr.json``.
 
@@ -122,23 +147,12 @@ def group_attributes(document: dict[str, Any], where: str) -> dict[str, Any]:
 
 def _read_block(source: Source, path: str, attributes: dict[str, Any]) -> Block:
     where = f"{source.name}: {path}"
-    count = attributes.get("count")
-    if type(count) is not int or count < 0:
-        raise FormatError(
-            f"{where}: a block states its row count as the attribute count, found {count!r}", "reject-block-count"
-        )
-    block = Block(rows=count)
+    block = Block(rows=_row_count(attributes, where))
     try:
-        for name in source.children(path):
-            array = (
-                open_array(source, f"{path}/{name}") if name != _VALIDITY and _is_array(source, path, name) else None
-            )
-            if array is not None:
-                _read_column(block, name, array)
-        for name in source.children(f"{path}/{_VALIDITY}"):
-            mask = open_array(source, f"{path}/{_VALIDITY}/{name}") if name != "zarr.json" else None
-            if mask is not None:
-                block.set_validity(name, mask.read())
+        for name, array in _arrays_below(source, path):
+            _read_column(block, name, array)
+        for name, mask in _arrays_below(source, f"{path}/{_VALIDITY}"):
+            block.set_validity(name, mask.read())
         if "structural_shape" in attributes:
             block.structural_shape = attributes["structural_shape"]
         targets = attributes.get("targets", {})
@@ -153,9 +167,23 @@ def _read_block(source: Source, path: str, attributes: dict[str, Any]) -> Block:
     return block
 
 
-def _is_array(source: Source, path: str, name: str) -> bool:
-    document = read_document(source, f"{path}/{name}")
-    return document is not None and document.get("node_type") == "array"
+def _arrays_below(source: Source, path: str) -> Iterator[tuple[str, ArrayReader]]:
+    """Yield the arrays directly below a group; groups and foreign files are passed over.
+
+    Raises:
+        FormatError: A folder with content lacks its metadata (``reject-node-without-metadata``), so what it held
+            would silently be missing.
+    """
+    for name in source.children(path):
+        inner = f"{path}/{name}"
+        document = read_document(source, inner)
+        if document is None and source.children(inner) and name != _VALIDITY:
+            raise FormatError(
+                f"{source.name}: {inner} holds data but no zarr.json; the array's metadata is lost",
+                "reject-node-without-metadata",
+            )
+        if document is not None and document.get("node_type") == "array":
+            yield name, ArrayReader(source, inner, read_array_layout(document, f"{source.name}: {inner}"))
 
 
 def _read_column(block: Block, name: str, array: ArrayReader) -> None:
@@ -163,7 +191,7 @@ def _read_column(block: Block, name: str, array: ArrayReader) -> None:
     check_canonical_declaration(name, layout.dtype, layout.trailing, f"column {name!r}")
     if not layout.shape or layout.rows != block.rows:
         raise SchemaError(
-            f"column {name!r} has shape {list(layout.shape)} but count is {block.rows}", "reject-block-count"
+            f"column {name!r} has shape {list(layout.shape)} but count is {block.rows}", "reject-row-count"
         )
     values: Array = array.read()
     precision = layout.attributes.get("precision")
@@ -209,7 +237,7 @@ def make_box(arrays: dict[str, Any], attributes: dict[str, Any], where: str) -> 
     if not isinstance(defined, bool):
         raise FormatError(f"{where}: cell_defined is true or false, found {defined!r}", "reject-box-shape")
     if defined and "vectors" not in arrays:
-        raise FormatError(f"{where}: a defined cell needs its vectors", "reject-missing-array")
+        raise FormatError(f"{where}: a defined cell needs its vectors", "reject-array-missing")
     try:
         return Box(arrays.get("vectors"), arrays.get("origin"), arrays.get("boundary"), cell_defined=defined)
     except SchemaError as error:

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from molrec.errors import FormatError, SchemaError
+from molrec.model.presentation import Presentation
 from molrec.model.progression import StepProgression, TimeProgression, read_progression
 from molrec.storage.zarr import names
 from molrec.storage.zarr.array_reader import ArrayReader, open_array
 from molrec.storage.zarr.block_reader import BlockReader
-from molrec.storage.zarr.block_track import Presentation
 from molrec.storage.zarr.box_reader import BoxSeries
 from molrec.storage.zarr.codecs import CHECKSUM_BYTES
 from molrec.storage.zarr.files import TEMPORARY, write_document
@@ -49,7 +49,7 @@ class Restorer:
         """Return the appender of a stored array at its committed length."""
         reader = open_array(self._source, path)
         if reader is None:
-            raise FormatError(f"{self._source.name}: {path} is not there", "reject-missing-array")
+            raise FormatError(f"{self._source.name}: {path} is not there", "reject-array-missing")
         layout = reader.layout
         if not layout.simple or not layout.chunks_per_shard or not layout.index_at_start or layout.separator != "/":
             raise SchemaError(

@@ -52,7 +52,7 @@ class SeriesMeta(Mapping[str, Any]):
         tag = self._schema.meta[key].tag
         reader = read_dense(self._source, path, *typedjson.series_column(tag), least=self._nstep)
         if reader is None:
-            raise FormatError(f"{self._source.name}: {path} is declared but not there", "reject-missing-array")
+            raise FormatError(f"{self._source.name}: {path} is declared but not there", "reject-array-missing")
         stated = reader.layout.attributes.get(names.META_DTYPE)
         if stated != tag:
             raise FormatError(

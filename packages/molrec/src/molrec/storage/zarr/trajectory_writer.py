@@ -12,20 +12,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-import numpy as np
-
 from molrec import typedjson
 from molrec.dtypes import row_bytes
 from molrec.errors import MolrecError, SchemaError
 from molrec.model.frame import Frame
+from molrec.model.presentation import FrameChecker, Presentation, next_step, next_time
 from molrec.model.progression import StepProgression, TimeProgression
 from molrec.model.schema import BlockSchema, SequenceSchema
 from molrec.storage.zarr import names
 from molrec.storage.zarr.block_reader import BlockReader
-from molrec.storage.zarr.block_track import BlockTrack, Presentation, present
+from molrec.storage.zarr.block_track import BlockTrack
 from molrec.storage.zarr.box_track import BoxTrack
 from molrec.storage.zarr.commit import Committer
 from molrec.storage.zarr.extents import Storage, block_chunk_rows
+from molrec.storage.zarr.frame_group import read_row_counts
 from molrec.storage.zarr.layout import ArrayLayout
 from molrec.storage.zarr.lock import WriterLock
 from molrec.storage.zarr.reopen import Restorer
@@ -39,7 +39,6 @@ __all__ = ["TrajectoryWriter"]
 
 _FLUSH_BYTES = 4 * 2**20
 _MOST_FLUSH_FRAMES = 4096
-_STEP_LIMITS = (-(2**63), 2**63 - 1)
 
 
 class TrajectoryWriter:
@@ -100,6 +99,7 @@ class TrajectoryWriter:
         self._nstep = 0
         self._last_step: int | None = None
         self._has_times: bool | None = None
+        self._checker = FrameChecker(self._schema, _system_rows(root))
         self._lock: WriterLock | None = WriterLock(root)
         self._committer = Committer(root, {names.SEQUENCE_SCHEMA: self._schema.to_document()})
         self._open_series()
@@ -144,6 +144,7 @@ class TrajectoryWriter:
         self._storage = Storage()
         reader = TrajectoryReader(source)
         self._schema, self._nstep = reader.schema, len(reader)
+        self._checker = FrameChecker(self._schema, _system_rows(self.path))
         fixed = {
             key: value
             for key, value in reader.attributes.items()
@@ -344,10 +345,10 @@ class TrajectoryWriter:
         ordinal = self._nstep
         where = f"trajectory frame {ordinal}"
         try:
-            stamp = self._next_step(step)
-            moment = self._check_time(time)
-            presented = self._check_blocks(frame)
-            values = self._check_meta(frame)
+            stamp = next_step(step, self._last_step)
+            moment = next_time(time, self._has_times)
+            presented = self._checker.blocks(frame)
+            values = self._checker.meta(frame)
             self._box.check(frame.box)
         except SchemaError as error:
             raise SchemaError(f"{where}: {error.message}", error.rule) from error
@@ -363,66 +364,6 @@ class TrajectoryWriter:
         self._nstep += 1
         if self._nstep - self.committed >= self._flush_interval():
             self._commit(durable=self._committer.journal_is_long)
-
-    def _next_step(self, step: int | None) -> int:
-        if step is None:
-            stamp = 0 if self._last_step is None else self._last_step + 1
-        elif isinstance(step, bool) or not isinstance(step, (int, np.integer)):
-            raise SchemaError(f"step is an integer, found {step!r}", "reject-step-not-increasing")
-        else:
-            stamp = int(step)
-        if not _STEP_LIMITS[0] <= stamp <= _STEP_LIMITS[1]:
-            raise SchemaError(f"step {stamp} is beyond i64", "reject-step-out-of-range")
-        if self._last_step is not None and stamp <= self._last_step:
-            raise SchemaError(
-                f"step {stamp} follows step {self._last_step}; steps increase strictly", "reject-step-not-increasing"
-            )
-        return stamp
-
-    def _check_time(self, time: float | None) -> float | None:
-        if time is not None and (isinstance(time, bool) or not isinstance(time, (int, float, np.integer, np.floating))):
-            raise SchemaError(f"time is a number, found {time!r}", "reject-time-not-a-number")
-        if self._has_times is not None and self._has_times != (time is not None):
-            gained = time is not None
-            raise SchemaError(
-                f"this run started {'without' if gained else 'with'} times and this frame "
-                f"{'brings' if gained else 'lacks'} one; times are given for every frame of a run or for none",
-                "reject-time-gained" if gained else "reject-time-dropped",
-            )
-        return None if time is None else float(time)
-
-    def _check_blocks(self, frame: Frame) -> dict[str, Presentation]:
-        presented = {}
-        for name, block in frame.items():
-            declared = self._schema.blocks.get(name)
-            if declared is None:
-                raise SchemaError(
-                    f"block {name!r} is not declared (declared: {', '.join(self._schema.blocks) or 'none'}); "
-                    "a schema is pinned when the trajectory is created",
-                    "reject-undeclared",
-                )
-            presented[name] = present(name, declared, block)
-        return presented
-
-    def _check_meta(self, frame: Frame) -> dict[str, Any]:
-        unknown = sorted(frame.meta.keys() - self._schema.meta.keys())
-        if unknown:
-            raise SchemaError(
-                f"meta key {unknown[0]!r} is not declared (declared: {', '.join(self._schema.meta) or 'none'})",
-                "reject-undeclared",
-            )
-        values = {}
-        for key, declared in self._schema.meta.items():
-            if key in frame.meta:
-                values[key] = typedjson.coerce(declared.tag, frame.meta[key], f"meta key {key!r}")
-            elif declared.has_fill:
-                values[key] = declared.fill
-            else:
-                raise SchemaError(
-                    f"meta key {key!r} is missing and declares no fill; give it in every frame",
-                    "reject-missing-meta-key",
-                )
-        return values
 
     def _take_blocks(self, ordinal: int, presented: dict[str, Presentation]) -> None:
         for name, presentation in presented.items():
@@ -533,3 +474,12 @@ class TrajectoryWriter:
         except (OSError, MolrecError) as second:
             # The first error is the one to see; what was committed before is intact.
             error.add_note(f"closing {self.path} failed as well: {second}")
+
+
+def _system_rows(root: Path) -> dict[str, int]:
+    """Return the row count of every block of the record's system section."""
+    source = DirectorySource(root)
+    try:
+        return read_row_counts(source, "system")
+    finally:
+        source.close()
