@@ -7,13 +7,14 @@ the record's faults and never changes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
 from molrec.errors import FormatError
+from molrec.model.box import Box
 from molrec.model.frame import Frame
 from molrec.model.schema import BlockSchema
 from molrec.precision import on_grid
@@ -96,7 +97,7 @@ class _Validation:
             yield sections
             return
         if "meta" not in sections:
-            yield Finding("reject-no-meta", "/", "warning", "the record has no meta section; it reads as an empty one")
+            yield Finding("no-meta-section", "/", "warning", "the record has no meta section; it reads as an empty one")
         if not set(sections) & set(_SUBSTANTIVE):
             yield Finding(
                 "reject-empty-record", "/", "error", f"the record holds none of {', '.join(_SUBSTANTIVE)} beside meta"
@@ -133,6 +134,7 @@ class _Validation:
             return
         if frame is not None:
             yield from _off_grid_columns(name, frame)
+            yield from _flat_cells(f"{name}/box", [frame.box] if frame.box is not None else [])
 
     # -- the trajectory ---------------------------------------------------------------------------------------------
 
@@ -153,7 +155,7 @@ class _Validation:
         yield from self._attempt(names.TIME, lambda: reader.times)
         for key in reader.schema.meta:
             yield from self._attempt(f"{names.SERIES_META}/{key}", lambda key=key: reader.meta[key])  # type: ignore[misc]
-        yield from self._attempt(names.BOX, lambda: reader.box_series)
+        yield from self._check_cells(reader)
         blocks: list[BlockReader] = []
         for name in reader.schema.blocks:
             try:
@@ -168,6 +170,14 @@ class _Validation:
                 done += block.index.rows
         yield from self._check_beside_system(reader)
         yield from self._check_undeclared(reader)
+
+    def _check_cells(self, reader: TrajectoryReader) -> Iterator[Finding]:
+        try:
+            cells = reader.box_series
+        except FormatError as error:
+            yield Finding(error.rule, names.BOX, "error", error.message)
+            return
+        yield from _flat_cells(names.BOX, cells.boxes if cells.fixed is None else [cells.fixed])
 
     def _check_rows(
         self, array: ArrayReader, rows: int, precision: float | None, done: int, total: int
@@ -230,6 +240,15 @@ def _off_grid_columns(section: str, frame: Frame) -> Iterator[Finding]:
                 yield _off_grid(f"{section}/{name}/{column}", precision)
 
 
+def _flat_cells(where: str, cells: Sequence[Box]) -> Iterator[Finding]:
+    for cell in cells:
+        if cell.cell_defined and np.linalg.det(cell.vectors) == 0.0:
+            yield Finding(
+                "singular-cell", where, "warning", "a cell without volume; other readers of the format may refuse it"
+            )
+            return
+
+
 def _off_grid(where: str, precision: float | None) -> Finding:
     return Finding(
         "off-grid-value",
@@ -253,10 +272,13 @@ def _check_shared_block(name: str, system: Frame, reader: TrajectoryReader) -> I
                 f"system/{name} has {rows} rows but an update has {int(counts[counts != rows][0])}; side by side they "
                 "share one row count",
             )
-        shared = sorted((set(block.declared.columns) & set(system[name].columns)) - {"id"})
-        if shared:
-            yield Finding(
-                "reject-system-shared-column", where, "error", f"system and trajectory both hold {', '.join(shared)}"
-            )
+        columns = set(block.declared.columns) & set(system[name].columns)
+        if columns - {"id"}:
+            listed = ", ".join(sorted(columns - {"id"}))
+            yield Finding("reject-system-shared-column", where, "error", f"system and trajectory both hold {listed}")
+        if "id" in columns and not (counts != rows).any():
+            stored = block.columns["id"].read(0, block.index.rows).reshape(-1, max(1, rows))
+            if (stored != system[name]["id"]).any():
+                yield Finding("reject-system-id", where, "error", "an update's id values differ from the system's")
     except FormatError:
         return  # reported with the block itself

@@ -44,6 +44,7 @@ class ArrayReader:
         self.path = path
         self.layout = layout
         self._indexes: dict[int, Array] = {}
+        self._shard_paths: dict[int, str] = {}
         self._where = f"{source.name}: {path}"
 
     # -- chunks -----------------------------------------------------------------------------------------------------
@@ -67,13 +68,15 @@ class ArrayReader:
         return found
 
     def _from_shard(self, shard: int, slot: int) -> Buffer | None:
-        index = self.shard_index(shard)
+        index = self._indexes.get(shard)
+        if index is None:
+            index = self.shard_index(shard)
         if slot >= len(index):
             return None
         offset, length = index[slot].tolist()
         if offset == EMPTY_ENTRY and length == EMPTY_ENTRY:
             return None
-        path = f"{self.path}/{self.layout.chunk_path(shard)}"
+        path = self._shard_paths[shard]
         found = self.source.get_range(path, offset, length) if max(offset, length) < 2**62 else b""
         if found is None or len(found) != length:
             raise FormatError(
@@ -95,7 +98,7 @@ class ArrayReader:
     def _read_index(self, shard: int) -> Array:
         chunks = self.layout.chunks_per_shard
         size = 16 * chunks + CHECKSUM_BYTES
-        path = f"{self.path}/{self.layout.chunk_path(shard)}"
+        path = self._shard_paths[shard] = f"{self.path}/{self.layout.chunk_path(shard)}"
         raw = self.source.get_range(path, 0, size) if self.layout.index_at_start else self.source.get_suffix(path, size)
         if raw is None:
             return np.empty((0, 2), dtype="<u8")
@@ -205,8 +208,7 @@ class ArrayReader:
         stored = [self.stored_chunk(number) for number in numbers]
         present = [chunk for chunk in stored if chunk is not None]
         if len(present) == len(stored):
-            places = [self.where(number) for number in numbers]
-            layout.pipeline.decode_into(present, out, places)
+            layout.pipeline.decode_into(present, out, lambda place: self.where(numbers[place]))
             return
         for place, number in enumerate(numbers):
             out[place] = self.chunk(number)

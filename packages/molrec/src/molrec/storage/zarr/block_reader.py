@@ -47,7 +47,7 @@ class _ColumnGroup:
         if len(present) < len(stored) or layout.pipeline is None:
             return [_read_only(reader.chunk(number)) for reader in readers]
         out: Array = np.empty((len(readers), *layout.chunk_shape), dtype=layout.numpy)
-        layout.pipeline.decode_into(present, out, [reader.where(number) for reader in readers])
+        layout.pipeline.decode_into(present, out, lambda place: readers[place].where(number))
         out.flags.writeable = False
         return list(out)
 

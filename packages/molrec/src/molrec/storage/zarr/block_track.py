@@ -112,7 +112,7 @@ class BlockTrack:
 
     def index_appenders(self) -> list[ShardAppender]:
         """Return the index arrays in use; they are committed before the columns grow."""
-        return [appender for appender in (self._offset, self._step_index) if appender is not None]
+        return [appender for appender in (self._step_index, self._offset) if appender is not None]
 
     def row_appenders(self) -> list[ShardAppender]:
         """Return the columns and masks."""

@@ -8,7 +8,7 @@ verified. Many chunks of one shape can be handled in one call, which is where th
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,7 @@ type Buffer = bytes | memoryview
 type Codec = tuple[str, dict[str, Any]]
 
 CHECKSUM_BYTES = 4
+_crc32c = google_crc32c.value
 _GZIP_CONTAINER = 31
 #: Element size the compiled path of `blosc_bridge` handles.
 _FUSED_ITEM = 8
@@ -34,7 +35,7 @@ _DAMAGED = "reject-corrupt-chunk"
 
 def checksum(data: Buffer) -> int:
     """Return the CRC-32C of a buffer."""
-    return int(google_crc32c.value(data if isinstance(data, bytes) else bytes(data)))
+    return int(_crc32c(data if isinstance(data, bytes) else bytes(data)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,7 @@ class Pipeline:
         """
         if self.decodes_together(dtype):
             out: Array = np.empty((1, *shape), dtype=dtype)
-            self.decode_into([stored], out, [where])
+            self.decode_into([stored], out, lambda _: where)
             out.flags.writeable = False
             only: Array = out[0]
             return only
@@ -103,17 +104,31 @@ class Pipeline:
         except Exception as error:
             raise FormatError(f"{where} is corrupt: {error}", _DAMAGED) from error
 
-    def decode_into(self, stored: Sequence[Buffer], out: Array, where: Sequence[str]) -> None:
-        """Decode stored chunks of one shape into ``out[0]``, ``out[1]``, ...; `where` names each for errors."""
+    def decode_into(self, stored: Sequence[Buffer], out: Array, where: Callable[[int], str]) -> None:
+        """Decode stored chunks of one shape into ``out[0]``, ``out[1]``, ...
+
+        Args:
+            stored: Chunks as stored.
+            out: C-order array ``(chunks, *chunk_shape)``.
+            where: Names the chunk at a position, for messages.
+
+        Raises:
+            FormatError: A chunk is damaged (``reject-corrupt-chunk``).
+        """
         if not self.decodes_together(out.dtype):
             for place, one in enumerate(stored):
-                out[place] = self.decode(one, out.shape[1:], out.dtype, where[place])
+                out[place] = self.decode(one, out.shape[1:], out.dtype, where(place))
             return
-        bodies = [_open(one, place) for one, place in zip(stored, where, strict=True)]
+        bodies = []
+        for place, one in enumerate(stored):
+            body = bytes(one[:-CHECKSUM_BYTES])
+            if _crc32c(body) != int.from_bytes(one[-CHECKSUM_BYTES:], "little") or len(one) < CHECKSUM_BYTES:
+                raise FormatError(f"{where(place)} is corrupt: its crc32c does not match", _DAMAGED)
+            bodies.append(body)
         try:
             blosc_bridge.decompress_and_unshuffle(bodies, out)
         except Exception as error:
-            raise FormatError(f"{where[0]} (or one of {len(where)} with it) is corrupt: {error}", _DAMAGED) from error
+            raise FormatError(f"{where(0)} (or one of {len(stored)} with it) is corrupt: {error}", _DAMAGED) from error
 
 
 def _close(body: bytes) -> bytes:
