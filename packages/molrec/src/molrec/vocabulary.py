@@ -44,7 +44,7 @@ VOCABULARY: dict[str, CanonicalColumn] = {
     "mass": CanonicalColumn("f64", "mass", "mass, in amu"),
     **_group("f64", "dimensionless", {f"quat{part}": f"orientation quaternion, {part} part" for part in "wijk"}),
     **_group("f64", "charge*length", {f"mu{axis}": f"dipole moment, {axis} component" for axis in "xyz"}),
-    **_group("f64", "dimensionless", {f"axis_{axis}": f"particle axis, {axis} component" for axis in "xyz"}),
+    **_group("f64", "length", {f"axis_{axis}": f"axis of a coarse-grained site, {axis} component" for axis in "xyz"}),
     "occupancy": CanonicalColumn("f64", "dimensionless", "crystallographic occupancy"),
     "b_factor": CanonicalColumn("f64", "length^2", "isotropic displacement (B) factor"),
     **_group(
@@ -67,7 +67,11 @@ VOCABULARY: dict[str, CanonicalColumn] = {
         },
     ),
     "formal_charge": CanonicalColumn("i64", "charge", "formal charge, in e"),
-    **_group("i32", None, {f"i{axis}": f"periodic image, {axis} direction" for axis in "xyz"}),
+    **_group(
+        "i32",
+        None,
+        {f"i{axis}": f"periodic image along lattice vector {n}" for axis, n in zip("xyz", "123", strict=True)},
+    ),
     **_group(
         "bool",
         None,

@@ -8,7 +8,7 @@ a string (its strings arrive as fixed-width numpy arrays).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from molrs.io.mrec import MrecFile, MrecReader, MrecWriter, SequenceSchema
 import molrec as mr
 
 from . import neutral
+from .exchange_cases import Entry
 
 
 def write_record(
@@ -37,11 +38,9 @@ def write_record(
 
 def write_run(
     path: Path,
-    frames: Iterable[mr.Frame],
+    entries: Iterable[Entry],
     schema: mr.SequenceSchema,
     *,
-    steps: Sequence[int] | None = None,
-    times: Sequence[float] | None = None,
     meta: dict[str, Any] | None = None,
     compression: str | None = None,
     flush_every: int | None = None,
@@ -50,18 +49,14 @@ def write_run(
     with MrecWriter(
         str(path), to_schema(schema), meta=meta or {}, compression=compression, flush_every=flush_every
     ) as writer:
-        for ordinal, frame in enumerate(frames):
-            writer.append(
-                to_frame(frame),
-                step=None if steps is None else steps[ordinal],
-                time=None if times is None else times[ordinal],
-            )
+        for step, time, frame in entries:
+            writer.append(to_frame(frame), step=step, time=time)
 
 
-def continue_run(path: Path, rest: Iterable[tuple[int, mr.Frame, float | None]]) -> None:
-    """Append steps, frames and times to a run that exists."""
+def continue_run(path: Path, entries: Iterable[Entry]) -> None:
+    """Append to a run that exists."""
     with MrecWriter.open(str(path)) as writer:
-        for step, frame, time in rest:
+        for step, time, frame in entries:
             writer.append(to_frame(frame), step=step, time=time)
 
 

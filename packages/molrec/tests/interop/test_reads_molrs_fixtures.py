@@ -9,7 +9,7 @@ import pytest
 
 import molrec as mr
 
-from . import fixture_json, molrec_adapter, neutral, shared_fixtures
+from . import fixture_json, molrec_adapter, neutral, shared_fixtures, tamper
 
 NAMES = shared_fixtures.names()
 if not NAMES:
@@ -18,12 +18,28 @@ if not NAMES:
 RUNS = [name for name in NAMES if fixture_json.load(shared_fixtures.document(name))["trajectory"] is not None]
 
 
+HAND_STAMPED = "record_system_frame"
+"""A record whose meta holds a ``molrec_version`` of the producer's own making, which is no version."""
+
+
+def opened(name: str, folder: Path) -> mr.Record:
+    """Open a fixture as a directory."""
+    root = shared_fixtures.unpack(name, folder)
+    if name == HAND_STAMPED:
+        stamp = {"op": "json_remove", "path": "meta/zarr.json", "pointer": "/attributes/molrec_version"}
+        tamper.apply(root, [stamp])
+    return mr.open(root)
+
+
 def expected(name: str) -> neutral.Record:
     """Content the document of a fixture states."""
-    return fixture_json.record(fixture_json.load(shared_fixtures.document(name)))
+    content = fixture_json.record(fixture_json.load(shared_fixtures.document(name)))
+    if name == HAND_STAMPED:
+        del content.meta["molrec_version"]
+    return content
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name != HAND_STAMPED])
 def test_packed_record_reads_as_documented(name: str) -> None:
     record = mr.open(shared_fixtures.packed(name))
     assert neutral.record_difference(expected(name), molrec_adapter.record(record)) is None
@@ -31,8 +47,13 @@ def test_packed_record_reads_as_documented(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_directory_record_reads_as_documented(name: str, tmp_path: Path) -> None:
-    record = mr.open(shared_fixtures.unpack(name, tmp_path))
-    assert neutral.record_difference(expected(name), molrec_adapter.record(record)) is None
+    assert neutral.record_difference(expected(name), molrec_adapter.record(opened(name, tmp_path))) is None
+
+
+def test_a_version_that_is_no_version_is_refused() -> None:
+    with pytest.raises(mr.FormatError) as refusal:
+        _ = mr.open(shared_fixtures.packed(HAND_STAMPED)).meta
+    assert refusal.value.rule == "reject-molrec-version"
 
 
 @pytest.mark.parametrize("name", RUNS)
