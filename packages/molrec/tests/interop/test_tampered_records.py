@@ -139,7 +139,7 @@ VERDICTS: dict[str, Verdict] = {
     "regular_stride_missing": REFUSED,
     "regular_stride_float": REFUSED,
     "regular_start_overflow": REFUSED,
-    "regular_uniform_wrong": CHANGED,
+    "regular_uniform_wrong": REFUSED,
     "regular_uniform_zero": REFUSED,
     "regular_uniform_alone": REFUSED,
     "regular_dense_alone": REFUSED,
@@ -189,6 +189,7 @@ RULES: dict[str, str] = {
     "target_i64": "reject-target-not-u64",
     "target_absent": "reject-target-missing-block",
     "target_out_of_range": "reject-target-out-of-range",
+    "regular_uniform_wrong": "reject-uniform-rows",
     "regular_schema_precision_i64": "reject-precision-on-non-f64",
     "regular_schema_target_i64": "reject-target-not-u64",
     "regular_schema_aligned": "reject-aligned-count-mismatch",
@@ -196,7 +197,6 @@ RULES: dict[str, str] = {
 """The rule a refusal names, where the specification gives the clause an id of its own."""
 
 UPDATES: dict[str, dict[str, list[int]]] = {
-    "regular_uniform_wrong": {"atoms": [0, 1, 2, 2, 2]},
     "ragged_step_index_past_end": {"atoms": [0, 1, 2, 3, 3]},
 }
 """Where the updates of a run were written, for the cases whose edit moves them; `reads` does not list it."""

@@ -23,7 +23,7 @@ from molrec.model.frame import Frame
 from molrec.model.schema import BlockSchema, SequenceSchema
 from molrec.precision import quantize
 
-__all__ = ["FrameChecker", "Presentation", "next_step", "next_time", "present"]
+__all__ = ["FrameChecker", "Presentation", "as_presented", "next_step", "next_time", "present"]
 
 _STEP_LIMITS = (-(2**63), 2**63 - 1)
 
@@ -43,6 +43,12 @@ class Presentation:
             and all(identical(values, other.columns[name]) for name, values in self.columns.items())
             and all(identical(mask, other.masks[name]) for name, mask in self.masks.items())
         )
+
+
+def as_presented(block: Block) -> Presentation:
+    """Return a whole block as a presentation, arrays shared."""
+    masks = {column: mask for column in block.columns if (mask := block.validity(column)) is not None}
+    return Presentation(block.rows, dict(block.items()), masks)
 
 
 def present(name: str, declared: BlockSchema, block: Block) -> Presentation:

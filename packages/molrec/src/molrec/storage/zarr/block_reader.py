@@ -117,12 +117,15 @@ class BlockReader:
         step_index = open_array(self._source, f"{self._path}/{names.STEP_INDEX}")
         offset = open_array(self._source, f"{self._path}/{names.OFFSET}")
         uniform_rows = self._read_markers()
-        # A writer that dies while it gives up the elided form leaves both; the arrays then hold the whole history.
-        if step_index is not None and offset is not None:
+        # A writer that dies while it gives up the elided form leaves both; the arrays then hold the whole history,
+        # unless it died before it filled them.
+        unfilled = uniform_rows is not None and step_index is not None and not step_index.layout.rows
+        if step_index is not None and offset is not None and not unfilled:
             return UpdateIndex.from_arrays(self._read_u64(step_index), self._read_u64(offset), nstep, self._where)
         stored = min((reader.layout.rows for reader in self.columns.values()), default=0)
         if uniform_rows is not None:
-            if stored % uniform_rows:
+            # Rows past the last frame are an abandoned tail of any length; before it, updates are whole.
+            if stored % uniform_rows and stored // uniform_rows < nstep:
                 raise FormatError(
                     f"{self._where}: uniform_rows is {uniform_rows} but the shortest column holds {stored} rows, "
                     "no whole number of updates",

@@ -52,7 +52,8 @@ class BlockTrack:
         self.columns = columns
         self.masks = masks
         self._make_dense = make_dense
-        self._latest = latest
+        #: The last update, committed or waiting.
+        self.latest = latest
         self._extra = dict(extra or {})
         #: Rows of the largest update so far.
         self.largest = 0
@@ -71,7 +72,7 @@ class BlockTrack:
 
     def add(self, ordinal: int, presentation: Presentation) -> bool:
         """Take what frame `ordinal` presents; return whether it is an update (False: it carries forward)."""
-        if self._latest is not None and presentation.equals(self._latest):
+        if self.latest is not None and presentation.equals(self.latest):
             return False
         own = Presentation(
             presentation.rows,
@@ -87,7 +88,7 @@ class BlockTrack:
             self.columns[name].append(values)
         for name, mask in own.masks.items():
             self.masks[name].append(mask)
-        self._latest = own
+        self.latest = own
         return True
 
     def _index_update(self, ordinal: int, rows: int) -> None:

@@ -17,6 +17,7 @@ from molrec.model.block import Block
 from molrec.model.box import Box
 from molrec.model.frame import Frame
 from molrec.model.meta import Meta
+from molrec.model.resolved import check_frame
 from molrec.storage.zarr.array_reader import ArrayReader, open_array
 from molrec.storage.zarr.files import write_document
 from molrec.storage.zarr.fixed_array import write_fixed_array
@@ -106,7 +107,13 @@ def read_frame_group(source: Source, path: str) -> Frame | None:
             box = _read_box(source, f"{path}/box", group_attributes(child, f"{where}/box"))
         else:
             blocks[name] = _read_block(source, f"{path}/{name}", group_attributes(child, f"{where}/{name}"))
-    return Frame._trusted(blocks, Meta.from_attributes(attributes, where), box)
+    frame = Frame._trusted(blocks, Meta.from_attributes(attributes, where), box)
+
+    try:
+        check_frame(frame, read_section_rows(source), where)
+    except SchemaError as error:
+        raise FormatError(error.message, error.rule) from error
+    return frame
 
 
 def read_row_counts(source: Source, path: str) -> dict[str, int]:
@@ -122,6 +129,14 @@ def read_row_counts(source: Source, path: str) -> dict[str, int]:
             where = f"{source.name}: {path}/{name}"
             counts[name] = _row_count(group_attributes(document, where), where)
     return counts
+
+
+def read_section_rows(source: Source) -> dict[str, dict[str, int] | None]:
+    """Return the row counts of the record's frame-shaped sections, None for one it lacks."""
+    return {
+        name: read_row_counts(source, name) if source.get(f"{name}/zarr.json") is not None else None
+        for name in ("system", "frame")
+    }
 
 
 def _row_count(attributes: dict[str, Any], where: str) -> int:

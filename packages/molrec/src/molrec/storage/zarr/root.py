@@ -12,6 +12,7 @@ from typing import Any
 from molrec import typedjson
 from molrec.errors import FormatError, SchemaError
 from molrec.model.frame import Frame
+from molrec.model.resolved import check_frame
 from molrec.storage.zarr.files import sync_directory, write_document
 from molrec.storage.zarr.frame_group import group_attributes, write_frame_group
 from molrec.storage.zarr.layout import group_document
@@ -82,6 +83,9 @@ def create_root(
             "reject-append-not-a-directory",
         )
     stamped = stamp_meta(meta)
+    rows = {name: {inner: block.rows for inner, block in frame.items()} for name, frame in frames.items()}
+    for name, frame in frames.items():
+        check_frame(frame, rows, f"/{name}")
     attributes = {name: typedjson.coerce("json", dict(document), name) for name, document in (documents or {}).items()}
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     path.parent.mkdir(parents=True, exist_ok=True)

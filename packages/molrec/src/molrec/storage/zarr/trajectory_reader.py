@@ -16,19 +16,22 @@ import numpy.typing as npt
 
 from molrec import typedjson
 from molrec.dtypes import Array, numpy_dtype
-from molrec.errors import FormatError
+from molrec.errors import FormatError, SchemaError
+from molrec.model.alignment import aligned_pairs, check_run
 from molrec.model.block import Block
 from molrec.model.box import Box
 from molrec.model.frame import Frame
 from molrec.model.meta import Meta
+from molrec.model.presentation import as_presented
 from molrec.model.progression import StepProgression, TimeProgression, read_progression
+from molrec.model.resolved import ResolvedRules, check_reference
 from molrec.model.schema import SequenceSchema
 from molrec.storage.zarr import names
 from molrec.storage.zarr.block_reader import BlockReader, check_ascending, read_dense
 from molrec.storage.zarr.box_reader import BoxSeries
 from molrec.storage.zarr.bulk_read import read_columns
 from molrec.storage.zarr.chunk_cache import ChunkCache
-from molrec.storage.zarr.frame_group import group_attributes
+from molrec.storage.zarr.frame_group import group_attributes, read_section_rows
 from molrec.storage.zarr.sources import Source, read_document
 
 __all__ = ["TrajectoryReader", "TrajectoryView"]
@@ -122,6 +125,9 @@ class TrajectoryReader(Sequence[Frame]):
         if self._nstep:
             self._check_stamps()
             self.meta  # noqa: B018 - opened now, so that short series are refused here
+            self._check_alignment()
+        self._referencing = [name for name, declared in self._schema.blocks.items() if declared.targets]
+        self._references_checked: set[tuple[str, int, str, int | None]] = set()
 
     def _read_nstep(self, where: str) -> int:
         stated = self.attributes.get(names.NSTEP)
@@ -150,6 +156,36 @@ class TrajectoryReader(Sequence[Frame]):
             read_progression(TimeProgression, self.attributes[TimeProgression.key], self._nstep, self._where)
         else:
             read_dense(self._source, names.TIME, "f64", (), least=self._nstep)
+
+    def _check_alignment(self) -> None:
+        for name, target in aligned_pairs(self._schema):
+            try:
+                check_run(name, target, self.block_reader(name).index, self.block_reader(target).index)
+            except SchemaError as error:
+                raise FormatError(f"{self._source.name}: {error.message}", error.rule) from error
+
+    @cached_property
+    def _rules(self) -> ResolvedRules:
+        return ResolvedRules(self._schema, read_section_rows(self._source))
+
+    def _check_references(self, ordinal: int, blocks: dict[str, Block]) -> None:
+        """Check the row references of a resolved frame, each pair of update and target size once."""
+        shown = {name: as_presented(block) for name, block in blocks.items()}
+        for name in self._referencing:
+            if name not in shown:
+                continue
+            update = self.block_reader(name).index.update_at(ordinal)
+            for column, target in self._rules.references(name).items():
+                rows = self._rules.target_rows(target, shown)
+                key = (name, update, column, rows)
+                if key in self._references_checked:
+                    continue
+                where = f"{self._where}, frame {ordinal}"
+                try:
+                    check_reference(name, column, target, rows, shown[name], where)
+                except SchemaError as error:
+                    raise FormatError(error.message, error.rule) from error
+                self._references_checked.add(key)
 
     # -- what the run says ------------------------------------------------------------------------------------------
 
@@ -254,6 +290,8 @@ class TrajectoryReader(Sequence[Frame]):
                 declared.targets,
                 declared.structural_shape,
             )
+        if self._referencing:
+            self._check_references(ordinal, blocks)
         return Frame._trusted(blocks, lambda: self.meta.at(ordinal), self.box_series.at(ordinal))
 
     def __iter__(self) -> Iterator[Frame]:

@@ -15,9 +15,11 @@ from typing import Any, Self
 from molrec import typedjson
 from molrec.dtypes import row_bytes
 from molrec.errors import MolrecError, SchemaError
+from molrec.model.alignment import check_system_names
 from molrec.model.frame import Frame
 from molrec.model.presentation import FrameChecker, Presentation, next_step, next_time
 from molrec.model.progression import StepProgression, TimeProgression
+from molrec.model.resolved import ResolvedRules, SectionRows
 from molrec.model.schema import BlockSchema, SequenceSchema
 from molrec.storage.zarr import names
 from molrec.storage.zarr.block_reader import BlockReader
@@ -25,7 +27,7 @@ from molrec.storage.zarr.block_track import BlockTrack
 from molrec.storage.zarr.box_track import BoxTrack
 from molrec.storage.zarr.commit import Committer
 from molrec.storage.zarr.extents import Storage, block_chunk_rows
-from molrec.storage.zarr.frame_group import read_row_counts
+from molrec.storage.zarr.frame_group import read_section_rows
 from molrec.storage.zarr.layout import ArrayLayout
 from molrec.storage.zarr.lock import WriterLock
 from molrec.storage.zarr.reopen import Restorer
@@ -99,13 +101,26 @@ class TrajectoryWriter:
         self._nstep = 0
         self._last_step: int | None = None
         self._has_times: bool | None = None
-        self._checker = FrameChecker(self._schema, _system_rows(root))
+        self._hold_against(self._other_sections(root))
         self._lock: WriterLock | None = WriterLock(root)
         self._committer = Committer(root, {names.SEQUENCE_SCHEMA: self._schema.to_document()})
         self._open_series()
         self._blocks: dict[str, BlockTrack] = {}
         self._box = BoxTrack(self._dense)
         self._committer.create()
+
+    def _hold_against(self, sections: SectionRows) -> None:
+        """Prepare the checks every frame passes, given the row counts of the record's other sections."""
+        self._checker = FrameChecker(self._schema, sections["system"] or {})
+        self._rules = ResolvedRules(self._schema, sections)
+
+    @staticmethod
+    def _other_sections(root: Path) -> SectionRows:
+        source = DirectorySource(root)
+        try:
+            return read_section_rows(source)
+        finally:
+            source.close()
 
     @classmethod
     def reopen(cls, path: str | os.PathLike[str], flush_every: int | None = None) -> Self:
@@ -144,7 +159,7 @@ class TrajectoryWriter:
         self._storage = Storage()
         reader = TrajectoryReader(source)
         self._schema, self._nstep = reader.schema, len(reader)
-        self._checker = FrameChecker(self._schema, _system_rows(self.path))
+        self._hold_against(self._other_sections(self.path))
         fixed = {
             key: value
             for key, value in reader.attributes.items()
@@ -233,6 +248,7 @@ class TrajectoryWriter:
     def _check_system(schema: SequenceSchema, system: Frame | None) -> None:
         if system is None:
             return
+        check_system_names(schema, set(system))
         for name, block in schema.blocks.items():
             shared = set(block.columns) & set(system[name].columns) - {"id"} if name in system else set()
             if shared:
@@ -350,6 +366,8 @@ class TrajectoryWriter:
             presented = self._checker.blocks(frame)
             values = self._checker.meta(frame)
             self._box.check(frame.box)
+            latest = {name: track.latest for name, track in self._blocks.items() if track.latest is not None}
+            self._rules.check_change(ordinal, presented, latest)
         except SchemaError as error:
             raise SchemaError(f"{where}: {error.message}", error.rule) from error
         self._steps.add(stamp)
@@ -474,12 +492,3 @@ class TrajectoryWriter:
         except (OSError, MolrecError) as second:
             # The first error is the one to see; what was committed before is intact.
             error.add_note(f"closing {self.path} failed as well: {second}")
-
-
-def _system_rows(root: Path) -> dict[str, int]:
-    """Return the row count of every block of the record's system section."""
-    source = DirectorySource(root)
-    try:
-        return read_row_counts(source, "system")
-    finally:
-        source.close()
