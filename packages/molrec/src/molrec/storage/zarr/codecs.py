@@ -17,7 +17,7 @@ import numpy as np
 
 from molrec.dtypes import STRING, Array
 from molrec.errors import FormatError, SchemaError
-from molrec.storage.zarr import blosc_bridge
+from molrec.storage.zarr import planes
 
 __all__ = ["CHECKSUM_BYTES", "Buffer", "Codec", "Pipeline", "checksum", "compressor_codec", "read_pipeline"]
 
@@ -27,7 +27,7 @@ type Codec = tuple[str, dict[str, Any]]
 CHECKSUM_BYTES = 4
 _crc32c = google_crc32c.value
 _GZIP_CONTAINER = 31
-#: Element size the compiled path of `blosc_bridge` handles.
+#: Element size the compiled path of `planes` decodes.
 _FUSED_ITEM = 8
 _UNREADABLE = "reject-unsupported-codec"
 _DAMAGED = "reject-corrupt-chunk"
@@ -54,13 +54,13 @@ class Pipeline:
 
     def encode(self, chunk: Array) -> bytes:
         """Return the stored bytes of one full chunk."""
-        return self._encode_steps(chunk)
+        return self.encode_many(chunk[np.newaxis])[0]
 
     def encode_many(self, chunks: Array) -> list[bytes]:
         """Return the stored bytes of full chunks stacked along a first axis, in order."""
-        fused = self._fused_level()
-        if fused is not None and chunks.itemsize == _FUSED_ITEM:
-            return [_close(body) for body in blosc_bridge.shuffle_and_compress(chunks, fused)]
+        pair = self._shuffle_and_zstd()
+        if pair is not None and chunks.itemsize == pair[0] and chunks.size:
+            return [_close(frame) for frame in planes.shuffle_and_compress(chunks, *pair)]
         return [self._encode_steps(chunk) for chunk in chunks]
 
     def _encode_steps(self, chunk: Array) -> bytes:
@@ -69,20 +69,19 @@ class Pipeline:
             data = _STEPS[name].encode(data, configuration)
         return bytes(data)
 
-    def _fused_level(self) -> int | None:
-        """Return the zstd level when the pipeline is shuffle of 8, zstd, crc32c: the precision pipeline."""
+    def _shuffle_and_zstd(self) -> tuple[int, int] | None:
+        """Return element size and level when the steps are shuffle, zstd, crc32c on little-endian bytes."""
         if len(self.compressors) != 3 or self.serializer != ("bytes", {"endian": "little"}):
             return None
         (shuffle, shuffle_options), (zstd, zstd_options), (closing, _) = self.compressors
-        if (shuffle, zstd, closing) != ("numcodecs.shuffle", "zstd", "crc32c") or shuffle_options.get(
-            "elementsize"
-        ) != _FUSED_ITEM:
+        if (shuffle, zstd, closing) != ("numcodecs.shuffle", "zstd", "crc32c") or zstd_options.get("checksum"):
             return None
-        return None if zstd_options.get("checksum") else int(zstd_options["level"])
+        return int(shuffle_options["elementsize"]), int(zstd_options["level"])
 
     def decodes_together(self, dtype: np.dtype[Any]) -> bool:
         """Whether `decode_into` handles many chunks of a dtype in one compiled call."""
-        return dtype.itemsize == _FUSED_ITEM and self._fused_level() is not None
+        pair = self._shuffle_and_zstd()
+        return dtype.itemsize == _FUSED_ITEM and pair is not None and pair[0] == _FUSED_ITEM
 
     def decode(self, stored: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any], where: str) -> Array:
         """Return the array of one stored chunk, read-only.
@@ -126,7 +125,7 @@ class Pipeline:
                 raise FormatError(f"{where(place)} is corrupt: its crc32c does not match", _DAMAGED)
             bodies.append(body)
         try:
-            blosc_bridge.decompress_and_unshuffle(bodies, out)
+            planes.decompress_and_unshuffle(bodies, out)
         except Exception as error:
             raise FormatError(f"{where(0)} (or one of {len(stored)} with it) is corrupt: {error}", _DAMAGED) from error
 
@@ -288,6 +287,6 @@ def read_pipeline(codecs: Any, itemsize: int, where: str) -> Pipeline | None:
     for name, configuration in steps[1:]:
         if name not in _STEPS:
             return None
-        if name == "numcodecs.shuffle" and configuration.get("elementsize", 4) != itemsize:
+        if name == "numcodecs.shuffle" and configuration.get("elementsize") != itemsize:
             return None
     return Pipeline(steps[0], tuple(steps[1:]))

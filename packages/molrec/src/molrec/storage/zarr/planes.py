@@ -1,0 +1,111 @@
+"""Shuffle and zstd together: the pair a column's bytes pass most often, both ways and for many chunks at once.
+
+Encoding ends a zstd block at every byte plane the shuffle made. A plane of noise is then stored as it is, a plane of
+zeros costs nothing, and the planes between get an entropy table of their own, which makes chunks about a tenth
+smaller than one run of blocks over all planes. Any zstd decoder reads such a frame (``docs/design/002``).
+
+Decoding goes through Blosc, which numcodecs ships: its vectorized byte shuffle and its zstd accept the very bytes of
+the separate codecs inside a small container of its own. The container is put around stored chunks in memory, so that
+one compiled call handles a batch; nothing of it reaches a store.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from molrec.dtypes import Array
+
+__all__ = ["decompress_and_unshuffle", "shuffle_and_compress"]
+
+_HEADER = struct.Struct("<BBBBIII")
+_SIZE = struct.Struct("<i")
+_ITEM = 8
+#: Version 2, zstd stream format 1; flags: byte shuffle, blocks not split, codec zstd.
+_VERSION, _ZSTD_VERSION, _FLAGS = 2, 1, 0x01 | 0x10 | (4 << 5)
+#: Below this the container outweighs the vectorized shuffle, and above it 32-bit sizes overflow.
+_SMALLEST, _LARGEST = 128, 2**30
+#: A plane shorter than this does not repay a block of its own.
+_SHORTEST_PLANE = 64
+#: Bytes shuffled in one go.
+_BATCH_BYTES = 8 * 2**20
+
+
+def shuffle_and_compress(chunks: Array, element: int, level: int) -> list[bytes]:
+    """Return zstd(shuffle(chunk)) of each chunk along the first axis, every chunk one zstd frame.
+
+    Args:
+        chunks: C-order array ``(chunks, *chunk_shape)``.
+        element: Bytes the shuffle takes for one element, a divisor of the chunk's bytes.
+        level: zstd level.
+    """
+    import zstandard
+
+    compressor = zstandard.ZstdCompressor(level=level)
+    batch = max(1, _BATCH_BYTES // max(1, chunks[0].nbytes))
+    frames: list[bytes] = []
+    for first in range(0, len(chunks), batch):
+        part = np.ascontiguousarray(chunks[first : first + batch])
+        elements = part.reshape(-1).view(np.uint8).reshape(len(part), -1, element)
+        shuffled = np.ascontiguousarray(elements.transpose(0, 2, 1))
+        frames += [_compress_planes(planes, compressor) for planes in shuffled]
+    return frames
+
+
+def _compress_planes(planes: npt.NDArray[np.uint8], compressor: Any) -> bytes:
+    from zstandard import COMPRESSOBJ_FLUSH_BLOCK
+
+    count, length = planes.shape
+    if length < _SHORTEST_PLANE:
+        return bytes(compressor.compress(planes.data))
+    stream = compressor.compressobj(size=planes.nbytes)
+    pieces = []
+    for number in range(count):
+        pieces.append(stream.compress(planes[number].data))
+        if number + 1 < count:
+            pieces.append(stream.flush(COMPRESSOBJ_FLUSH_BLOCK))
+    pieces.append(stream.flush())
+    return b"".join(pieces)
+
+
+def decompress_and_unshuffle(bodies: Sequence[bytes], out: Array) -> None:
+    """Decode zstd(shuffle(chunk)) bodies into ``out[i]``; `out` is C-order of an 8-byte dtype.
+
+    Raises:
+        Exception: A body is no zstd frame of the chunk's size; the type is the decoder's.
+    """
+    from numcodecs import blosc, zstd
+
+    block = out[0].nbytes if len(out) else 0
+    # Blosc takes a block as long as its content for stored bare; a frame that did not shrink is not for it.
+    if not _SMALLEST <= block <= _LARGEST or any(len(body) == block for body in bodies):
+        for body, chunk in zip(bodies, out, strict=True):
+            _unshuffle_into(zstd.decompress(body), chunk)
+        return
+    batch = max(1, _LARGEST // block)
+    for first in range(0, len(bodies), batch):
+        part = bodies[first : first + batch]
+        blosc.decompress(_wrap(part, block), out[first : first + batch].reshape(-1))
+
+
+def _wrap(bodies: Sequence[bytes], block: int) -> bytes:
+    start = _HEADER.size + _SIZE.size * len(bodies)
+    starts, parts = [], []
+    for body in bodies:
+        starts.append(start)
+        parts.append(_SIZE.pack(len(body)))
+        parts.append(body)
+        start += _SIZE.size + len(body)
+    header = _HEADER.pack(_VERSION, _ZSTD_VERSION, _FLAGS, _ITEM, block * len(bodies), block, start)
+    return b"".join((header, np.array(starts, dtype="<i4").tobytes(), *parts))
+
+
+def _unshuffle_into(data: Any, chunk: Array) -> None:
+    planes = np.frombuffer(data, dtype=np.uint8)
+    if planes.size != chunk.nbytes:
+        raise ValueError(f"{planes.size} bytes decoded for a chunk of {chunk.nbytes}")
+    chunk.reshape(-1).view(np.uint8).reshape(-1, _ITEM)[...] = planes.reshape(_ITEM, -1).T
