@@ -20,7 +20,6 @@ PRECISION_MIN: float = 2.0**-1000
 PRECISION_MAX: float = 2.0**1000
 #: At and beyond this many quanta a binary64 has no bits below the quantum left to round.
 _LARGEST_ROUNDED = 2.0**52
-_LARGEST_SQUARED = _LARGEST_ROUNDED**2
 
 
 def check_precision(precision: float, where: str = "precision") -> float:
@@ -65,11 +64,12 @@ def quantize(values: npt.ArrayLike, precision: float) -> npt.NDArray[np.float64]
     grid = quantum(precision)
     given = np.asarray(values, dtype=np.float64)
     with np.errstate(all="ignore"):
-        scaled: npt.NDArray[np.float64] = np.multiply(given, 1.0 / grid, order="C")
-        # One fast pass answers for all: a NaN, an infinity or a value past the limit makes the sum fail the comparison.
-        flat = scaled.reshape(-1)
-        exempt = None if np.dot(flat, flat) < _LARGEST_SQUARED else ~(np.abs(scaled) < _LARGEST_ROUNDED)
-        rounded: npt.NDArray[np.float64] = np.rint(scaled, out=scaled)
+        rounded: npt.NDArray[np.float64] = np.empty(given.shape)
+        np.multiply(given, 1.0 / grid, out=rounded)
+        # Two reductions answer for all: a NaN, an infinity or a value past the limit makes a comparison false.
+        within = rounded.min(initial=0.0) > -_LARGEST_ROUNDED and rounded.max(initial=0.0) < _LARGEST_ROUNDED
+        exempt = None if within else ~(np.abs(rounded) < _LARGEST_ROUNDED)
+        np.rint(rounded, out=rounded)
         rounded *= grid
     if exempt is not None:
         rounded[exempt] = given[exempt]
