@@ -33,10 +33,13 @@ def check_precision(precision: float, where: str = "precision") -> float:
             f"{where}: a precision is a number, found {precision!r}; give an absolute tolerance such as 1e-3",
             "reject-precision-out-of-bounds",
         )
-    value = float(precision)
+    try:
+        value = float(precision)
+    except OverflowError:
+        value = math.inf
     if not PRECISION_MIN <= value <= PRECISION_MAX:
         raise SchemaError(
-            f"{where}: precision {value!r} is outside [2**-1000, 2**1000]; give a positive finite tolerance",
+            f"{where}: precision {precision!r} is outside [2**-1000, 2**1000]; give a positive finite tolerance",
             "reject-precision-out-of-bounds",
         )
     return value
