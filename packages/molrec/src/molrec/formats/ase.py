@@ -26,6 +26,7 @@ from molrec.formats.images import Images
 from molrec.formats.notes import Notes
 from molrec.formats.registry import Format
 from molrec.formats.series import Progress
+from molrec.formats.survey import STEP_KEYS
 from molrec.model.frame import Frame
 
 if TYPE_CHECKING:
@@ -228,6 +229,7 @@ class LazyAtoms(Sequence[Any]):
         self, images: Images, notes: Notes, progress: Progress | None = None, *, target: str | None = None
     ) -> None:
         self._images = images
+        self._numbered = images.numbered
         self._notes = notes
         self._builder = AtomsBuilder(images.system, images.schema, notes)
         self._progress = progress
@@ -244,14 +246,15 @@ class LazyAtoms(Sequence[Any]):
         if isinstance(index, slice):
             return [self[position] for position in range(len(self))[index]]
         position = range(len(self))[index]
+        frame = self._images.frames[position]
         info: dict[str, Any] = {}
-        if self._images.steps is not None and not self._images.numbered:
+        if self._images.steps is not None and not self._numbered and not STEP_KEYS & frame.meta.keys():
             info["step"] = int(self._images.steps[position])
         if self._images.times is not None:
             info["time"] = float(self._images.times[position])
-        atoms = self._builder.build(self._images.frames[position], info)
-        if self._target == TRAJ:
-            _note_traj_arrays(atoms, self._notes)
+        atoms = self._builder.build(frame, info)
+        if self._target is not None:
+            _note_limits(atoms, self._target, self._notes)
         if self._progress is not None:
             self._progress(position + 1, len(self))
         return atoms
@@ -302,6 +305,16 @@ def write_images(path: Path, images: Images, notes: Notes, progress: Progress | 
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _note_traj_arrays(atoms: Atoms, notes: Notes) -> None:
-    for name in atoms.arrays.keys() - _TRAJ_ARRAYS:
-        notes.lost(f"array {name!r}", "is left out; a .traj file has no arrays but ASE's own")
+def _note_limits(atoms: Atoms, target: str, notes: Notes) -> None:
+    """Note what a format does not hold of an `ase.Atoms`; of most formats only ASE's writer knows."""
+    extra = atoms.arrays.keys() - _TRAJ_ARRAYS
+    if target == TRAJ:
+        for name in sorted(extra):
+            notes.lost(f"array {name!r}", "is left out; a .traj file has no arrays but ASE's own")
+    elif target not in _STREAMED:
+        results = () if atoms.calc is None else atoms.calc.results
+        found = [*sorted(extra), *results, *atoms.info]
+        if found:
+            notes.changed(f"{target} file", f"holds of {', '.join(found)} what ASE's writer keeps; read it back to see")
+    elif target == "xyz":
+        notes.changed("xyz file", "holds elements and positions only; extxyz holds everything")

@@ -27,7 +27,7 @@ from molrec.model.meta import Meta
 if TYPE_CHECKING:
     from ase import Atoms
 
-__all__ = ["UNITS", "box_of_atoms", "column_arrays", "frame_of_atoms", "velocities"]
+__all__ = ["UNITS", "array_columns", "box_of_atoms", "frame_of_atoms", "free_flags", "velocities"]
 
 #: What ASE's numbers are in, and the record's beside them, as the ``units`` object of a frame.
 UNITS: dict[str, str] = {
@@ -39,6 +39,9 @@ UNITS: dict[str, str] = {
     "time": "fs",
     "temperature": "kelvin",
 }
+
+#: A column: name, values ``(atoms, ...)``, and its place in ASE where the table names another.
+type _Column = tuple[str, Array, str | None]
 
 _RULE = "reject-not-atoms"
 
@@ -67,11 +70,11 @@ def frame_of_atoms(atoms: Atoms, notes: Notes) -> Frame:
     _add_calculator(meta, atoms, results, notes)
     box = box_of_atoms(atoms, meta)
     block = Block(rows=len(atoms))
-    for name, values, place in column_arrays(atoms, results, notes):
+    for name, values, place in _all_columns(atoms, results, notes):
         block[name] = values
         if place is not None:
             block.column_attributes(name)[ase_names.PLACE] = place
-    free = _free(atoms, notes)
+    free = free_flags(atoms, notes)
     if free is not None:
         block["free"] = free
     return Frame({"atoms": block}, meta=meta, box=box)
@@ -80,11 +83,18 @@ def frame_of_atoms(atoms: Atoms, notes: Notes) -> Frame:
 # -- columns --------------------------------------------------------------------------------------------------------
 
 
-def column_arrays(atoms: Atoms, results: Mapping[str, Any], notes: Notes) -> list[tuple[str, Array, str | None]]:
-    """Return the per-atom columns: name, values ``(atoms, ...)``, and the place where it is not the table's."""
-    columns: list[tuple[str, Array, str | None]] = []
+def array_columns(atoms: Atoms, arrays: Mapping[str, Array], notes: Notes) -> dict[str, Array]:
+    """Return the columns of some of the atoms' arrays, by name, without looking at a calculator."""
+    columns: list[_Column] = []
+    for name, array in arrays.items():
+        columns += _array_columns(atoms, name, array, notes, forces=False)
+    return {name: values for name, values, _ in columns}
+
+
+def _all_columns(atoms: Atoms, results: Mapping[str, Any], notes: Notes) -> list[_Column]:
+    columns: list[_Column] = []
     for name, array in atoms.arrays.items():
-        columns += _array_columns(atoms, name, array, results, notes)
+        columns += _array_columns(atoms, name, array, notes, forces="forces" not in results)
     for name in ase_names.PER_ATOM_RESULTS:
         if name not in results:
             continue
@@ -98,9 +108,8 @@ def column_arrays(atoms: Atoms, results: Mapping[str, Any], notes: Notes) -> lis
     return columns
 
 
-def _array_columns(
-    atoms: Atoms, name: str, array: Array, results: Mapping[str, Any], notes: Notes
-) -> list[tuple[str, Array, str | None]]:
+def _array_columns(atoms: Atoms, name: str, array: Array, notes: Notes, *, forces: bool) -> list[_Column]:
+    """Return the columns of one array; `forces` says whether one of that name is the atoms' forces."""
     if name == "numbers":
         return [("element", _symbols(array), None)]
     if name == "positions":
@@ -111,7 +120,7 @@ def _array_columns(
         return [] if _are_default_masses(atoms) else [("mass", np.array(array, dtype=np.float64), None)]
     if name == "initial_charges":
         return [("charge", np.array(array, dtype=np.float64), None)]
-    if name == "forces" and "forces" not in results and array.shape == (len(atoms), 3) and array.dtype.kind == "f":
+    if name == "forces" and forces and array.shape == (len(atoms), 3) and array.dtype.kind == "f":
         return _components("f", np.array(array, dtype=np.float64), "forces")
     values = _held(array, f"array {name!r}", notes)
     if values is None:
@@ -119,7 +128,7 @@ def _array_columns(
     return [(ase_names.column_of_array(name, values), values, None)]
 
 
-def _components(prefix: str, values: Array, place: str | None = None) -> list[tuple[str, Array, str | None]]:
+def _components(prefix: str, values: Array, place: str | None = None) -> list[_Column]:
     return [(f"{prefix}{axis}", values[:, column].copy(), place) for column, axis in enumerate("xyz")]
 
 
@@ -127,7 +136,7 @@ def velocities(atoms: Atoms, notes: Notes) -> Array:
     """Return the velocities, float64 ``(atoms, 3)`` in ångström/fs; an atom without mass has none."""
     from ase.units import fs
 
-    momenta = np.asarray(atoms.arrays["momenta"], dtype=np.float64)
+    momenta = np.asarray(atoms.get_momenta(), dtype=np.float64)
     masses = np.asarray(atoms.get_masses(), dtype=np.float64)[:, np.newaxis]
     if np.any((masses == 0) & (momenta != 0)):
         notes.lost("momenta", "of atoms without mass are left out")
@@ -178,7 +187,7 @@ def _held(array: Array, subject: str, notes: Notes) -> Array | None:
     return array.copy()
 
 
-def _free(atoms: Atoms, notes: Notes) -> Array | None:
+def free_flags(atoms: Atoms, notes: Notes) -> Array | None:
     """Return one bool per atom, false where `FixAtoms` holds it, or None when no constraint does."""
     from ase.constraints import FixAtoms
 

@@ -106,13 +106,12 @@ class AtomsBuilder:
             numbers=self._atomic_numbers(columns),
             positions=columns.take_vector(_POSITIONS, required=True),
         )
-        results, info = self._split_meta(frame)
-        _set_cell(atoms, frame.box or self._system.box, info)
+        results, info, special = self._split_meta(frame)
+        _set_cell(atoms, frame.box or self._system.box, special)
         self._set_arrays(atoms, columns, results)
         atoms.info = {**(extra_info or {}), **info}
-        calculator = atoms.info.pop(ase_names.CALCULATOR, None)
         if results:
-            _set_calculator(atoms, results, calculator)
+            _set_calculator(atoms, results, special.get(ase_names.CALCULATOR))
         return atoms
 
     def _atomic_numbers(self, columns: _Columns) -> Array:
@@ -127,16 +126,15 @@ class AtomsBuilder:
         if self._numbers is None or self._numbers[0] is not symbols:
             unknown = sorted({symbol for symbol in symbols.tolist() if symbol not in atomic_numbers})
             if unknown:
-                raise SchemaError(
-                    f"no elements: {', '.join(map(repr, unknown))}; ASE knows X and H to Og", "reject-not-atoms"
-                )
+                raise SchemaError(f"no elements: {', '.join(map(repr, unknown))}; ASE knows X and H to Og", _RULE)
             self._numbers = symbols, np.array([atomic_numbers[symbol] for symbol in symbols.tolist()], dtype=np.int64)
         return self._numbers[1]
 
-    def _split_meta(self, frame: Frame) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the calculator's results and the info of a frame's meta."""
+    def _split_meta(self, frame: Frame) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        """Return the calculator's results, the info, and what `ase_names` has keys of its own for."""
         results: dict[str, Any] = {}
         info: dict[str, Any] = {}
+        special: dict[str, Any] = {}
         for meta in (self._system.meta, frame.meta):
             for key, value in meta.items():
                 tag = meta.tag(key)
@@ -144,12 +142,12 @@ class AtomsBuilder:
                     continue
                 name, entry = ase_names.info_of_meta(key, value, tag)
                 if key in (ase_names.CELL, ase_names.PBC, ase_names.CALCULATOR):
-                    info[key] = entry
+                    special[key] = entry
                 elif key in _RESULT_OF:
                     results[_RESULT_OF[key]] = entry
                 else:
                     info[name] = entry
-        return results, info
+        return results, info, special
 
     def _set_arrays(self, atoms: Atoms, columns: _Columns, results: dict[str, Any]) -> None:
         from ase.constraints import FixAtoms
@@ -234,9 +232,7 @@ class _Columns:
         """
         missing = [name for name in names if name not in self]
         if missing and (required or len(missing) < len(names)):
-            raise SchemaError(
-                f"the atoms have no {', '.join(missing)}; ASE needs {', '.join(names)}", "reject-not-atoms"
-            )
+            raise SchemaError(f"the atoms have no {', '.join(missing)}; ASE needs {', '.join(names)}", _RULE)
         found = [self.take(name) for name in names]
         parts = [part for part in found if part is not None]
         return np.column_stack(parts) if parts else None
@@ -274,8 +270,8 @@ def _same_unit(unit: Any, own: str) -> bool:
         return False
 
 
-def _set_cell(atoms: Atoms, box: Box | None, info: dict[str, Any]) -> None:
-    cell, boundary = info.pop(ase_names.CELL, None), info.pop(ase_names.PBC, None)
+def _set_cell(atoms: Atoms, box: Box | None, special: Mapping[str, Any]) -> None:
+    cell, boundary = special.get(ase_names.CELL), special.get(ase_names.PBC)
     if box is None:
         return
     if box.cell_defined:

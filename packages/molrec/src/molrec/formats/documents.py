@@ -93,6 +93,6 @@ def _array_of(form: Any) -> Any:
                 array = np.array(items, dtype=np.dtype(name)).reshape(shape)
             except (ValueError, TypeError, OverflowError):
                 return None
-            # a number that is not finite comes back as the number it was
-            return float(array) if not shape and name == "float64" else array
+            # a number by itself comes back as the number it was
+            return array if shape else float(array) if name == "float64" else array[()]
     return None

@@ -41,10 +41,13 @@ class FrameSource(Protocol):
     ``step`` or ``timestep`` and ``time`` are taken for the run's steps and times where every frame has them.
     """
 
-    #: What to call the source in messages.
-    name: str
-    #: The ``units`` object of its frames, or None when the file does not say.
-    units: Mapping[str, str] | None
+    @property
+    def name(self) -> str:
+        """What to call the source in messages."""
+
+    @property
+    def units(self) -> Mapping[str, str] | None:
+        """The ``units`` object of its frames, or None when the file does not say."""
 
     def count(self) -> int | None:
         """Return the number of frames where that is known without reading them, else None."""
@@ -259,6 +262,9 @@ def _block(frame: Frame, name: str) -> Block | None:
 
 
 def _document_of(value: Any, tag: str) -> Any:
-    """Return a tagged value as a document; a vector is an array there."""
+    """Return a tagged value as a document; a vector is an array there, nine numbers are a matrix."""
     dtype, trailing = typedjson.series_column(tag)
-    return to_document(np.array(value, dtype=numpy_dtype(dtype)) if trailing else value)
+    if not trailing:
+        return to_document(value)
+    array = np.array(value, dtype=numpy_dtype(dtype))
+    return to_document(array.reshape(3, 3) if tag == "f64x9" else array)

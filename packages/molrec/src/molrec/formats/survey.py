@@ -28,14 +28,15 @@ from molrec.model.frame import Frame
 from molrec.model.schema import SequenceSchema
 from molrec.vocabulary import PER_STEP_KEYS
 
-__all__ = ["IDENTITY_COLUMNS", "STATE_COLUMNS", "BlockSurvey", "MetaSurvey", "ResolvedMeta", "Survey"]
+__all__ = ["IDENTITY_COLUMNS", "STATE_COLUMNS", "STEP_KEYS", "BlockSurvey", "MetaSurvey", "ResolvedMeta", "Survey"]
 
 #: The state of motion belongs to the trajectory even where a file repeats it.
 STATE_COLUMNS = frozenset(("x", "y", "z", "vx", "vy", "vz", "fx", "fy", "fz"))
 #: Where one of these changes, the rows are other things than before.
 IDENTITY_COLUMNS = frozenset(("element", "atomic_number", "id"))
+#: Per-step keys that count the steps of a run, the first of them before the others.
+STEP_KEYS = {"step": None, "timestep": None}.keys()
 
-_STEP_KEYS = ("step", "timestep")
 _TIME_KEY = "time"
 _INTEGERS = ("i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
 
@@ -307,7 +308,7 @@ class Survey:
             )
 
     def _add_stamps(self, frame: Frame) -> None:
-        for key in _STEP_KEYS:
+        for key in STEP_KEYS:
             value = frame.meta.get(key)
             known = self._steps.get(key)
             follows = not self.frames if known is None else isinstance(value, int) and value > known
@@ -319,7 +320,7 @@ class Survey:
 
     def step_key(self) -> str | None:
         """Return the meta key that counts the steps of the run, None when the frames are just numbered."""
-        return next((key for key in _STEP_KEYS if key in self._steps), None)
+        return next((key for key in STEP_KEYS if key in self._steps), None)
 
     def has_times(self) -> bool:
         """Tell whether every frame has a ``time``."""

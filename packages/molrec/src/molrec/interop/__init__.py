@@ -1,0 +1,1 @@
+"""Adapters to other libraries, each an optional extra that is imported only when its module is used."""
