@@ -33,15 +33,11 @@ def test_the_vocabulary_table_is_the_vocabulary() -> None:
     page = (_DOCS / "spec" / "vocabulary.md").read_text()
     table = page.split("<!-- vocabulary-table -->")[1].split("<!-- /vocabulary-table -->")[0]
     rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \| (.+?) \| (.+?) \|$", table, flags=re.MULTILINE)
-    assert rows == [
-        (name, column.dtype, column.dimension or "none", column.doc) for name, column in VOCABULARY.items()
-    ]
+    assert rows == [(name, column.dtype, column.dimension or "none", column.doc) for name, column in VOCABULARY.items()]
 
 
 def test_every_rule_a_refusal_carries_is_listed() -> None:
     listed = set(re.findall(r"^\| `(reject-[\w-]+)`", (_DOCS / "spec" / "rules.md").read_text(), flags=re.MULTILINE))
-    used = {
-        rule for source in _SOURCES.rglob("*.py") for rule in re.findall(r'"(reject-[\w-]+)"', source.read_text())
-    }
+    used = {rule for source in _SOURCES.rglob("*.py") for rule in re.findall(r'"(reject-[\w-]+)"', source.read_text())}
     assert used - listed == set()
     assert listed - used == set()
