@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -27,6 +30,19 @@ def test_the_tutorial_runs_top_to_bottom(tmp_path: Path, monkeypatch: pytest.Mon
     assert program.count("mr.") > 10
     exec(compile(program, "tutorial.md", "exec"), {"__name__": "tutorial"})
     assert (tmp_path / "melt-archive.mrec").is_dir()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the tour forks a child to kill")
+def test_the_tour_of_the_readme_prints_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = _ROOT / "README.md"
+    program = tmp_path / "tour.py"
+    program.write_text(_python_blocks(page))
+    subprocess.run([sys.executable, str(program)], check=True)
+    printed = "".join(re.findall(r"^```text\n(.*?)^```", page.read_text(), flags=re.DOTALL | re.MULTILINE))
+    assert capfd.readouterr().out == printed
 
 
 def test_the_vocabulary_table_is_the_vocabulary() -> None:
