@@ -12,7 +12,9 @@ one compiled call handles a batch; nothing of it reaches a store.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -31,6 +33,8 @@ _VERSION, _ZSTD_VERSION, _FLAGS = 2, 1, 0x01 | 0x10 | (4 << 5)
 _SMALLEST, _LARGEST = 128, 2**30
 #: A plane shorter than this does not repay a block of its own.
 _SHORTEST_PLANE = 64
+#: Less than this decodes sooner on one thread than several agree on who does it.
+_THREADED_BYTES = 2**20
 #: Bytes shuffled in one go.
 _BATCH_BYTES = 8 * 2**20
 
@@ -87,9 +91,27 @@ def decompress_and_unshuffle(bodies: Sequence[bytes], out: Array) -> None:
             _unshuffle_into(zstd.decompress(body), chunk)
         return
     batch = max(1, _LARGEST // block)
-    for first in range(0, len(bodies), batch):
-        part = bodies[first : first + batch]
-        blosc.decompress(_wrap(part, block), out[first : first + batch].reshape(-1))
+    with _one_thread(blosc) if out.nbytes < _THREADED_BYTES else nullcontext():
+        for first in range(0, len(bodies), batch):
+            part = bodies[first : first + batch]
+            blosc.decompress(_wrap(part, block), out[first : first + batch].reshape(-1))
+
+
+@contextmanager
+def _one_thread(blosc: Any) -> Iterator[None]:
+    """Keep Blosc from waking helper threads for a little work.
+
+    Left to itself it uses them in the main thread and nowhere else, so only the main thread has anything to say here,
+    and nobody else can notice.
+    """
+    if blosc.use_threads is not None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    blosc.use_threads = False
+    try:
+        yield
+    finally:
+        blosc.use_threads = None
 
 
 def _wrap(bodies: Sequence[bytes], block: int) -> bytes:

@@ -237,8 +237,7 @@ class ZipSource(Source):
 
     @override
     def close(self) -> None:
-        # Arrays handed out may still look into the map; the operating system unmaps it with the last of them.
-        self._entries = {}
+        """Keep the map: arrays handed out look into it, and it goes with the last of them."""
 
 
 class StoreSource(Source):
