@@ -8,6 +8,7 @@ numbers only: no columns, no stores.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,8 @@ PRECISION_MIN: float = 2.0**-1000
 PRECISION_MAX: float = 2.0**1000
 #: At and beyond this many quanta a binary64 has no bits below the quantum left to round.
 _LARGEST_ROUNDED = 2.0**52
+#: Below this quantum no value that is rounded comes near the largest binary64.
+_LARGEST_SAFE_QUANTUM = 2.0**900
 
 
 def check_precision(precision: float, where: str = "precision") -> float:
@@ -51,7 +54,12 @@ def quantum(precision: float) -> float:
     Raises:
         SchemaError: The precision is out of bounds (``reject-precision-out-of-bounds``).
     """
-    _, exponent = math.frexp(check_precision(precision))
+    return _power_of_two_below(check_precision(precision))
+
+
+@lru_cache(maxsize=256)
+def _power_of_two_below(value: float) -> float:
+    _, exponent = math.frexp(value)
     return math.ldexp(1.0, exponent - 1)
 
 
@@ -66,16 +74,19 @@ def quantize(values: npt.ArrayLike, precision: float) -> npt.NDArray[np.float64]
     """
     grid = quantum(precision)
     given = np.asarray(values, dtype=np.float64)
-    with np.errstate(all="ignore"):
-        rounded: npt.NDArray[np.float64] = np.empty(given.shape)
+    rounded: npt.NDArray[np.float64] = np.empty(given.shape)
+    limit = _LARGEST_ROUNDED * grid
+    plain = given.size and grid < _LARGEST_SAFE_QUANTUM
+    if plain and np.minimum.reduce(given, axis=None) > -limit and np.maximum.reduce(given, axis=None) < limit:
         np.multiply(given, 1.0 / grid, out=rounded)
-        # Two reductions answer for all: a NaN, an infinity or a value past the limit makes a comparison false.
-        within = rounded.min(initial=0.0) > -_LARGEST_ROUNDED and rounded.max(initial=0.0) < _LARGEST_ROUNDED
-        exempt = None if within else ~(np.abs(rounded) < _LARGEST_ROUNDED)
         np.rint(rounded, out=rounded)
-        rounded *= grid
-    if exempt is not None:
-        rounded[exempt] = given[exempt]
+        np.multiply(rounded, grid, out=rounded)
+        return rounded
+    # A NaN, an infinity or a value past the limit made a comparison false, or rounding up may overflow.
+    with np.errstate(all="ignore"):
+        np.multiply(np.rint(given * (1.0 / grid)), grid, out=rounded)
+        exempt = ~(np.abs(given) < limit)
+    rounded[exempt] = given[exempt]
     return rounded
 
 

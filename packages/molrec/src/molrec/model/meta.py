@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, KeysView, Mapping, MutableMapping
 from typing import Any
 
 from molrec import typedjson
@@ -98,6 +98,10 @@ class Meta(MutableMapping[str, Any]):
             kept[key] = tags[key] if key in tags else typedjson.infer_json_tag(form)
             values[key] = typedjson.decode(kept[key], form, f"{where}: meta key {key!r}")
         return cls._trusted(values, kept)
+
+    def keys(self) -> KeysView[str]:
+        """Return the keys."""
+        return self._values.keys()
 
     def __getitem__(self, key: str) -> Any:
         return self._values[key]

@@ -27,14 +27,15 @@ SERIES_RESERVED_BLOCKS = frozenset({"step", "time", "meta", "box"})
 SERIES_RESERVED_COLUMNS = frozenset({"offset", "step_index", "_validity"})
 
 _LONGEST = 255
+_STORE_NAMES = frozenset({"zarr.json", ".journal"})
 
 
 def check_name(name: object, where: str) -> str:
     """Return `name` when it can name a node of a record.
 
     Raises:
-        SchemaError: Empty, not a string, contains ``/`` or NUL, is ``.``, ``..`` or ``zarr.json``, starts with
-            ``__``, is not Unicode, or is longer than 255 bytes (``reject-bad-name``).
+        SchemaError: Empty, not a string, contains ``/``, a backslash or NUL, consists of periods, is ``zarr.json`` or
+            ``.journal``, starts with ``__``, is not Unicode, or is longer than 255 bytes (``reject-bad-name``).
     """
     if not isinstance(name, str):
         raise SchemaError(f"{where}: a name is a string, found {name!r}", "reject-bad-name")
@@ -43,10 +44,10 @@ def check_name(name: object, where: str) -> str:
         encoded = name.encode("utf-8")
     except UnicodeEncodeError:
         encoded, reason = b"", "is not valid Unicode"
-    if reason is None and (not name or name in (".", "..", "zarr.json") or name.startswith("__")):
+    if reason is None and (not name.strip(".") or name in _STORE_NAMES or name.startswith("__")):
         reason = "is reserved by the store"
-    elif "/" in name or "\0" in name:
-        reason = "contains '/' or NUL"
+    elif any(character in name for character in "/\\\0"):
+        reason = "contains '/', a backslash or NUL"
     elif len(encoded) > _LONGEST:
         reason = f"is longer than {_LONGEST} bytes"
     if reason is not None:

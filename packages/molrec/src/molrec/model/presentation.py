@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from molrec import typedjson
-from molrec.dtypes import Array, identical
+from molrec.dtypes import Array, identical, numpy_dtype
 from molrec.errors import SchemaError
 from molrec.model.block import Block
 from molrec.model.frame import Frame
@@ -101,11 +101,11 @@ def _check_columns(where: str, declared: BlockSchema, block: Block) -> None:
             "reject-missing-column" if missing else "reject-undeclared",
         )
     for column, pinned in declared.columns.items():
-        dtype, trailing = block.dtype(column), block[column].shape[1:]
-        if (dtype, trailing) != (pinned.dtype, pinned.trailing):
+        values = block[column]
+        if values.dtype != numpy_dtype(pinned.dtype) or values.shape[1:] != pinned.trailing:
             raise SchemaError(
                 f"{where}, column {column!r} is declared {pinned.dtype} with trailing shape {list(pinned.trailing)}, "
-                f"this frame has {dtype} with {list(trailing)}",
+                f"this frame has {block.dtype(column)} with {list(values.shape[1:])}",
                 "reject-column-disagrees",
             )
         precision = block.precision(column)
