@@ -1,4 +1,4 @@
-"""A real run, streamed into a record while it goes on: ``make demo``, about half a minute.
+"""A real run, streamed into a record while it goes on: ``make demo``, about twenty seconds.
 
 256 copper atoms melt under ASE's effective-medium potential and a Langevin thermostat. Every second step becomes a
 frame of ``build/demo/run.mrec``; the same frames go to ASE's own ``.traj`` as the judge of what was simulated. Then the
@@ -32,7 +32,7 @@ import molrec as mr
 from molrec.interop.ase import stream_to_record, to_atoms
 
 OUT = Path(__file__).resolve().parents[1] / "build" / "demo"
-STEPS, EVERY, STEP_FS = 500, 2, 4.0
+STEPS, EVERY, STEP_FS = 300, 2, 4.0
 PRECISION = 1e-3
 MOLREC = Path(sys.executable).with_name("molrec")
 console = Console(highlight=False)
@@ -132,7 +132,7 @@ def compare_sizes() -> None:
     table.add_column("positions / velocities / forces")
     for name, holds in (
         ("run.xyz", "8 decimals each"),
-        ("run.traj", "exact; of the scalars pe only, no time"),
+        ("run.traj", "exact; pe alone, no time"),
         ("run.mrec", "1e-3 / exact / exact"),
         ("archive.mrec", "1e-3 / exact / exact"),
         ("archive.mrec.zip", "1e-3 / exact / exact"),

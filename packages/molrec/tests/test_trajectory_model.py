@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -32,6 +33,8 @@ from molrec.storage.zarr.repack import repack
 
 from .strategies import (
     NUMPY_DTYPES,
+    BlockShape,
+    ColumnShape,
     Presentation,
     Run,
     RunShape,
@@ -509,30 +512,67 @@ class WriterMachine(RuleBasedStateMachine):
             self._scratch.__exit__(None, None, None)
 
 
-def test_a_failure_while_the_cell_begins_to_change_loses_no_cell(tmp_path: Path) -> None:
-    for rename in range(1, 9):
-        path = tmp_path / f"{rename}.mrec"
-        writer = mr.TrajectoryWriter(path, mr.SequenceSchema().declare_meta("pe", "f64"))
-        writer.append(mr.Frame(meta={"pe": 1.0}, box=mr.Box(np.eye(3) * 5.0)))
-        writer.flush()
-        writer.append(mr.Frame(meta={"pe": 2.0}, box=mr.Box(np.eye(3) * 6.0)))
-        with failing_rename(rename), suppress(OSError):
+def _rows(count: int) -> mr.Block:
+    return mr.Block({"x": np.arange(float(count))})
+
+
+#: What the second frame brings that the first does not prepare for: (frame, step, time) twice.
+TURNS: dict[str, tuple[Presentation, Presentation]] = {
+    "a block appears": (Presentation(mr.Frame(), 0, 0.0), Presentation(mr.Frame({"a": _rows(2)}), 1, 1.0)),
+    "a block grows": (Presentation(mr.Frame({"a": _rows(2)}), 0, 0.0), Presentation(mr.Frame({"a": _rows(3)}), 1, 1.0)),
+    "a block empties": (
+        Presentation(mr.Frame({"a": _rows(2)}), 0, 0.0),
+        Presentation(mr.Frame({"a": _rows(0)}), 1, 1.0),
+    ),
+    "steps turn irregular": (Presentation(mr.Frame(), 0, 0.0), Presentation(mr.Frame(), 2**53 + 1, 1.0)),
+    "times turn irregular": (Presentation(mr.Frame(), 0, 0.0), Presentation(mr.Frame(), 1, math.nan)),
+    "a cell appears": (Presentation(mr.Frame(), 0, 0.0), Presentation(mr.Frame(box=mr.Box(np.eye(3))), 1, 1.0)),
+    "the cell changes": (
+        Presentation(mr.Frame(box=mr.Box(np.eye(3))), 0, 0.0),
+        Presentation(mr.Frame(box=mr.Box(np.eye(3) * 2.0, origin=[1.0, 0.0, 0.0])), 1, 1.0),
+    ),
+}
+
+
+@pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.parametrize("then", ["tried again", "given up"])
+def test_a_flush_that_breaks_off_where_a_run_turns_loses_nothing(turn: str, then: str) -> None:
+    column = ColumnShape("f64", (), nullable=False, precision=None)
+    block = BlockShape({"x": column}, structural_shape=None, target=None, growth="any", rows=2)
+    shape = RunShape({"a": block}, {}, {}, "some", ("free", 0, 1), ("free", 0.0, 1.0))
+    first, second = TURNS[turn]
+    with scratch() as folder:
+        for rename in range(1, 12):
+            path = folder / f"{rename}.mrec"
+            one, both = Model(shape), Model(shape)
+            one.append(first)
+            both.append(first)
+            both.append(second)
+            writer = mr.TrajectoryWriter(path, shape.schema())
+            writer.append(first.frame, step=first.step, time=first.time)
             writer.flush()
-        abandon(writer)
-        trajectory = mr.open(path).trajectory
-        assert trajectory is not None
-        for ordinal in range(len(trajectory)):
-            assert trajectory.box_at(ordinal) == mr.Box(np.eye(3) * (5.0 + ordinal)), f"rename {rename}"
+            writer.append(second.frame, step=second.step, time=second.time)
+            with failing_rename(rename), suppress(OSError):
+                writer.flush()
+            check(mr.open(path).trajectory, both if writer.committed == 2 else one)
+            if then == "given up":
+                abandon(writer)
+                writer = mr.TrajectoryWriter.reopen(path)
+                if writer.nstep == 1:
+                    writer.append(second.frame, step=second.step, time=second.time)
+            writer.close()
+            check(mr.open(path).trajectory, both)
 
 
-def test_a_first_flush_that_breaks_off_leaves_a_run_without_frames(tmp_path: Path) -> None:
+@pytest.mark.parametrize("step", [0, 2**53 + 1])
+def test_a_first_flush_that_breaks_off_leaves_a_run_without_frames(step: int, tmp_path: Path) -> None:
     schema = mr.SequenceSchema().declare_column("atoms", "x", "f64", nullable=True).declare_column("atoms", "y", "f64")
     schema.declare_column("late", "k", "i64").declare_block("counted").declare_meta("pe", "f64")
     for rename in range(1, 16):
         path = tmp_path / f"{rename}.mrec"
         writer = mr.TrajectoryWriter(path, schema)
         frame = mr.Frame({"atoms": mr.Block({"x": [1.0], "y": [2.0]}), "counted": mr.Block(rows=2)}, meta={"pe": 1.0})
-        writer.append(frame)
+        writer.append(frame, step=step)
         with failing_rename(rename), suppress(OSError):
             writer.flush()
         trajectory = mr.open(path).trajectory

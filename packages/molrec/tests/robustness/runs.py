@@ -173,26 +173,30 @@ def _cell(epoch: int) -> mr.Box:
     return mr.Box(np.eye(3) * (10.0 + epoch), origin, boundary)
 
 
-def small_run(length: int = 8, seed: int = 2) -> Run:
-    """Return a short run that still leaves every compact form: rows at 4, cell and times at 5, steps at 6."""
+def small_run(length: int = 7, seed: int = 2, *, rare: bool = False) -> Run:
+    """Return a short run that still leaves every compact form: rows at 3, cell and times at 5, steps and origin at 6.
+
+    With `rare` there is also a block that is seldom presented.
+    """
     schema = mr.SequenceSchema()
     schema.declare_column("atoms", "x", "f64").declare_precision("atoms", "x", 1e-3)
     schema.declare_column("atoms", "note", "string", nullable=True).declare_block("atoms", rows=3)
     schema.declare_column("field", "rho", "f64").declare_structural_shape("field", (2,))
-    schema.declare_column("rare", "level", "i16")
-    schema.declare_meta("pe", "f64").declare_meta("tag", "json", fill=None)
+    schema.declare_meta("pe", "f64")
+    if rare:
+        schema.declare_column("rare", "level", "i16").declare_meta("tag", "json", fill=None)
     frames = []
     for i in range(length):
         rng = np.random.default_rng([seed, i])
-        rows = 3 if i < 4 else 3 + i % 2
+        rows = 3 + (i % 2 if i >= 3 else 0)
         atoms = mr.Block({"x": rng.normal(size=rows), "note": np.array(["n" * (i % 3)] * rows, dtype=STRING)})
         atoms.set_validity("note", rng.random(rows) < 0.7)
         blocks = {"atoms": atoms, "field": mr.Block({"rho": rng.normal(size=2)}, structural_shape=(2,))}
-        if i in (1, 6):
+        if rare and i % 5 == 1:
             blocks["rare"] = mr.Block({"level": rng.integers(0, 99, 3).astype(np.int16)})
-        frame = mr.Frame(blocks, box=mr.Box(np.eye(3) * (9.0 if i < 5 else i), [0.0, 0.5, 0.0] if i >= 7 else None))
+        frame = mr.Frame(blocks, box=mr.Box(np.eye(3) * (9.0 if i < 5 else i), [0.0, 0.5, 0.0] if i >= 6 else None))
         frame.meta.set("pe", float(rng.normal()), tag="f64")
-        if i % 2:
+        if rare and i % 2:
             frame.meta.set("tag", [i], tag="json")
         frames.append(frame)
     steps = [i if i < 6 else i * i for i in range(length)]

@@ -113,7 +113,7 @@ class FaultInjector(Interposer):
     def on_call(self, name: str, places: list[Path], args: tuple[Any, ...], real: Callable[[], Any]) -> Any:
         if self._dead and name != "close":
             raise Death
-        if name not in DAMAGING:
+        if name not in DAMAGING or (name == "mkdir" and places[0].exists()):
             return real()
         number = len(self.made)
         self.made.append((name, places[-1].relative_to(self.root).as_posix()))

@@ -26,7 +26,7 @@ from .runs import content, small_extents, small_run
 from .stores import check_with_zarr, leftovers
 from .syscalls import FaultInjector, Mode
 
-SMALL = small_run()
+SMALL = small_run(length=8)
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from .runs import Run, content, run_of_everything, small_extents, small_run
 from .stores import array_documents, check_with_molrs, check_with_zarr, index_length, leftovers
 from .syscalls import FaultInjector, Interposer
 
-SMALL = small_run(length=12)
+SMALL = small_run(length=12, rare=True)
 LARGE = run_of_everything(length=30)
 #: After these frames the run is flushed explicitly, which ends at these counts.
 FLUSHED = (4, 9)

@@ -91,59 +91,57 @@ def print_json(document: Any) -> None:
     typer.echo(json.dumps(document, indent=2, allow_nan=False))
 
 
+#: What the steps of a stage are; frames where nothing is said.
+_UNITS = {"repacking": "bytes", "packing": "bytes", "unpacking": "bytes", "validating": "rows"}
+
+
 @contextmanager
-def progress_bar(what: str, *, in_bytes: bool = False) -> Iterator[Callable[[str | None, int, int | None], None]]:
+def progress_bar(what: str) -> Iterator[Callable[[str, int, int | None], None]]:
     """Show a bar with rate and time left on stderr; nothing where stderr is no terminal.
 
     Args:
-        what: Description at first.
-        in_bytes: Whether the steps are bytes.
+        what: The stage at first, such as ``packing``.
 
     Yields:
-        A function to call with a new description (or None), steps done and steps in all (None: not known).
+        A function to call with the stage, steps done and steps in all (None: not known).
     """
     console = stderr()
     if not console.is_terminal:
         yield lambda *_: None
         return
-    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=None),
-        DownloadColumn() if in_bytes else MofNCompleteColumn(),
-        _rate_column(in_bytes=in_bytes),
+        TextColumn("{task.fields[count]}", style="progress.download"),
+        TextColumn("{task.fields[rate]}", style="progress.data.speed"),
         TimeRemainingColumn(elapsed_when_finished=True),
     )
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(what, total=None)
+        task = progress.add_task(what, total=None, count="", rate="")
         current = what
 
-        def update(description: str | None, done: int, total: int | None) -> None:
+        def update(stage: str, done: int, total: int | None) -> None:
             nonlocal current, task
-            if description is not None and description != current:
+            if stage != current:
                 progress.remove_task(task)
-                current, task = description, progress.add_task(description, total=total)
-            progress.update(task, completed=done, total=total)
+                current, task = stage, progress.add_task(stage, total=total, count="", rate="")
+            shown = progress.tasks[0]
+            unit = _UNITS.get(stage, "frames")
+            rate = "" if shown.speed is None else f"{_amount(shown.speed, unit)}/s"
+            count = _amount(done, unit) if total is None else f"{_number(done, unit)} of {_amount(total, unit)}"
+            progress.update(task, completed=done, total=total, count=count, rate=rate)
 
         yield update
 
 
-def _rate_column(*, in_bytes: bool) -> Any:
-    from rich.progress import ProgressColumn, Task
-    from rich.text import Text
+def _number(number: float, unit: str) -> str:
+    return human_bytes(number) if unit == "bytes" else f"{number:,.0f}"
 
-    class RateColumn(ProgressColumn):
-        """Steps a second."""
 
-        def render(self, task: Task) -> Text:
-            speed = task.finished_speed or task.speed
-            if speed is None:
-                return Text("-", style="progress.data.speed")
-            text = f"{human_bytes(speed)}/s" if in_bytes else f"{speed:,.0f} frames/s"
-            return Text(text, style="progress.data.speed")
-
-    return RateColumn()
+def _amount(number: float, unit: str) -> str:
+    return _number(number, unit) if unit == "bytes" else f"{_number(number, unit)} {unit}"
 
 
 def human_bytes(size: float) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -88,6 +87,5 @@ def convert(
             }
         )
         return
-    stdout().print(
-        f"{Path(done.output)}: {done.frames:,} frames, {human_bytes(done.stored_bytes)}, {seconds:.1f} s", markup=False
-    )
+    counted = "1 frame" if done.frames == 1 else f"{done.frames:,} frames"
+    stdout().print(f"{done.output}: {counted}, {human_bytes(done.stored_bytes)}, {seconds:.1f} s", markup=False)

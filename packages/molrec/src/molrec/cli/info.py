@@ -104,7 +104,7 @@ def _add_columns(branch: Tree, block: Mapping[str, Any]) -> None:
             details.append(f"precision {column['precision']:g}")
         if column["nullable"]:
             details.append("nullable")
-        if column["bytes"] and column["raw_bytes"]:
+        if column["bytes"] and column["raw_bytes"] and "codecs" in column:
             details.append(f"{column['raw_bytes'] / column['bytes']:.2f} times")
         details += [codec for codec in column.get("codecs") or () if codec not in _EVERYWHERE]
         branch.add(f"{escape(name)} {column['dtype']}{trailing}  [dim]{', '.join(details)}[/]")

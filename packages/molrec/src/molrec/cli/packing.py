@@ -21,8 +21,10 @@ def pack(
     """Pack a closed record folder into one file; the folder stays."""
     import molrec
 
-    with progress_bar("packing", in_bytes=True) as update:
-        written = molrec.pack(path, output, overwrite=overwrite, progress=lambda done, total: update(None, done, total))
+    with progress_bar("packing") as update:
+        written = molrec.pack(
+            path, output, overwrite=overwrite, progress=lambda done, total: update("packing", done, total)
+        )
     stdout().print(f"{written}: {human_bytes(written.stat().st_size)}", markup=False)
 
 
@@ -36,8 +38,8 @@ def unpack(
     """Unpack a packed record into a folder; the zip stays."""
     import molrec
 
-    with progress_bar("unpacking", in_bytes=True) as update:
-        written = molrec.unpack(path, output, progress=lambda done, total: update(None, done, total))
+    with progress_bar("unpacking") as update:
+        written = molrec.unpack(path, output, progress=lambda done, total: update("unpacking", done, total))
     stdout().print(f"{written}", markup=False)
 
 

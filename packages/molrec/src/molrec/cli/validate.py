@@ -28,7 +28,7 @@ def validate(
     import molrec
 
     with progress_bar("validating") as update:
-        findings = molrec.validate(path, progress=lambda done, total: update(None, done, total))
+        findings = molrec.validate(path, progress=lambda done, total: update("validating", done, total))
     errors = sum(finding.severity == "error" for finding in findings)
     if as_json:
         print_json({"path": path, "valid": not errors, "findings": [asdict(finding) for finding in findings]})

@@ -224,7 +224,9 @@ def box_of_atoms(atoms: Atoms, meta: Meta) -> Box:
         boundary = boundary & present
         vectors = np.array(atoms.cell.complete().array)
     if np.isfinite(vectors).all() and np.linalg.matrix_rank(vectors) < 3:
-        raise SchemaError(f"the cell {vectors.tolist()} has vectors in one plane; it spans no volume", _RULE)
+        raise SchemaError(
+            f"the cell {vectors.tolist()} has vectors in one plane; it spans no volume", "reject-box-singular"
+        )
     return Box(vectors.T, origin=origin, boundary=boundary)
 
 

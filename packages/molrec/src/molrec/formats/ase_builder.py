@@ -109,7 +109,7 @@ class AtomsBuilder:
         results, info, special = self._split_meta(frame)
         _set_cell(atoms, frame.box or self._system.box, special)
         self._set_arrays(atoms, columns, results)
-        atoms.info = {**(extra_info or {}), **info}
+        atoms.info = info | {key: value for key, value in (extra_info or {}).items() if key not in info}
         if results:
             _set_calculator(atoms, results, special.get(ase_names.CALCULATOR))
         return atoms

@@ -1,0 +1,96 @@
+"""The reference reader: one frame through ASE's extended-XYZ reader.
+
+What a file means is what ASE makes of it. ASE raises whatever its parsing runs into; here that becomes one error that
+says where, and in what of the common cases it lies: a row that is too short, a value that is none, an unknown element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import StringIO
+from typing import Any
+
+import numpy as np
+from ase.data import atomic_numbers
+from ase.io.extxyz import key_val_str_to_dict, parse_properties, read_xyz
+
+from mace_core.data.errors import DataError
+from mace_core.data.frame_text import FrameText
+from mace_core.data.raw_frame import DEFAULT_PROPERTIES, GRAPH_RESULTS, RawFrame, three_bools
+
+__all__ = ["read_with_ase"]
+
+
+def read_with_ase(frame: FrameText, path: str) -> RawFrame:
+    """Parse one frame with ASE.
+
+    Args:
+        frame: The lines of the frame.
+        path: The file it is from, for messages.
+
+    Raises:
+        DataError: ASE cannot read the frame.
+    """
+    entries: set[str] = set()
+
+    def parse_comment(line: str) -> dict[str, Any]:
+        info: dict[str, Any] = key_val_str_to_dict(line)
+        entries.update(info)
+        return info
+
+    try:
+        atoms = next(read_xyz(StringIO(frame.text()), 0, properties_parser=parse_comment))
+    except Exception as error:
+        # a parser of someone else's text may raise anything; nothing is swallowed
+        problem, key = _diagnosis(frame, error)
+        raise DataError(problem, path, frame.frame_number, key) from error
+
+    results = {} if atoms.calc is None else atoms.calc.results
+    graph_results = {name: results[name] for name in results if name in GRAPH_RESULTS and name in entries}
+    return RawFrame(
+        frame_number=frame.frame_number,
+        comment=frame.comment,
+        numbers=np.array(atoms.numbers, dtype=np.int64),
+        positions=atoms.get_positions(),
+        cell=np.array(atoms.cell, dtype=float),
+        pbc=three_bools(atoms.pbc),
+        graph=atoms.info,
+        graph_results=graph_results,
+        atom=atoms.arrays,
+        atom_results={name: np.asarray(results[name], order="C") for name in results if name not in graph_results},
+    )
+
+
+def _diagnosis(frame: FrameText, error: Exception) -> tuple[str, str | None]:
+    """Say what is wrong with a frame that ASE refused, and with which key, as far as it can be told."""
+    comment = frame.comment.strip()
+    try:
+        info = key_val_str_to_dict(comment) if comment and not frame.vectors else {}
+        properties, names, _, converters = parse_properties(info.get("Properties", DEFAULT_PROPERTIES))
+    except (ValueError, AttributeError, IndexError, TypeError, KeyError) as comment_error:
+        key = next((name for name in ("stress", "virial", "Lattice") if f" {name}, " in str(comment_error)), None)
+        return f"the comment line cannot be read: {comment_error}", key
+    columns = [name for name in names for _ in range(properties[name][1])]
+    for number, row in enumerate(frame.rows):
+        where = f"atom {number} (line {frame.line + 2 + number})"
+        values = row.split()
+        for name, convert, value in zip(columns, converters, values, strict=False):
+            if not _fits(name, convert, value):
+                return f"{where}: {value!r} is nothing that column can hold", name
+        if len(values) < len(columns):
+            problem = (
+                f"{where} has {len(values)} values, `Properties` asks for {len(columns)}; is the atom count right?"
+            )
+            return problem, columns[len(values)]
+    return f"ASE cannot read the frame: {type(error).__name__}: {error}", None
+
+
+def _fits(column: str, convert: Callable[[str], Any], value: str) -> bool:
+    """Whether a text can be a value of a column."""
+    if column == "species":
+        return value.capitalize() in atomic_numbers
+    try:
+        np.array(convert(value), dtype=np.int32 if convert is int else None)
+    except (ValueError, OverflowError):
+        return False
+    return True

@@ -1,0 +1,81 @@
+"""The frames of a file, parsed by the fastest reader that reads them as ASE does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from mace_core.data.ase_frames import read_with_ase
+from mace_core.data.errors import DataError
+from mace_core.data.extxyz_frames import read_with_extxyz
+from mace_core.data.extxyz_parser import ColumnParser, column_parser
+from mace_core.data.frame_text import FrameText, split_frames
+from mace_core.data.raw_frame import RawFrame
+from mace_core.data.resolved_keys import ResolvedKeys
+
+__all__ = ["ParserName", "iter_raw_frames"]
+
+ParserName = Literal["auto", "ase", "extxyz"]
+
+# What is held at a time: enough for a call to the C parser to be worth it, little enough for a processor's cache.
+_WINDOW_FRAMES = 64
+_WINDOW_ATOMS = 2048
+
+_ALWAYS_THERE = frozenset({"numbers", "positions"})
+"""Arrays every structure of ASE has; only ASE's own reader hands them out under a key."""
+
+
+def iter_raw_frames(path: str, keys: ResolvedKeys, parser: ParserName = "auto") -> Iterator[RawFrame]:
+    """Yield the frames of a file in order, holding a few dozen at a time.
+
+    Args:
+        path: The file.
+        keys: Which entries and columns are wanted.
+        parser: ``auto`` for the C parser where it is installed and reads a frame as ASE does, ``ase`` for ASE alone,
+            ``extxyz`` to insist on the C parser being there.
+
+    Raises:
+        OSError: The file cannot be opened.
+        DataError: It cannot be read.
+        ImportError: The C parser was insisted on and is not there.
+        ValueError: There is no parser of that name.
+    """
+    frames = split_frames(path)
+    column_parser_ = _column_parser(parser)
+    if column_parser_ is None or keys.wanted_atom & _ALWAYS_THERE:
+        for frame in frames:
+            yield read_with_ase(frame, path)
+        return
+    for window in _windows(frames):
+        raw_frames = read_with_extxyz(window, column_parser_, keys.wanted_graph, keys.wanted_atom)
+        for frame, raw in zip(window, raw_frames, strict=True):
+            yield read_with_ase(frame, path) if raw is None else raw
+
+
+def _column_parser(parser: ParserName) -> ColumnParser | None:
+    if parser not in ("auto", "ase", "extxyz"):
+        raise ValueError(f"parser is 'auto', 'ase' or 'extxyz', not {parser!r}")
+    found = None if parser == "ase" else column_parser()
+    if found is None and parser == "extxyz":
+        raise ImportError("the C parser `extxyz` is not usable here; pip install 'mace-core[fast]'")
+    return found
+
+
+def _windows(frames: Iterable[FrameText]) -> Iterator[list[FrameText]]:
+    """Gather frames; those before a broken one still come out."""
+    window: list[FrameText] = []
+    atoms = 0
+    broken: DataError | None = None
+    try:
+        for frame in frames:
+            window.append(frame)
+            atoms += frame.natoms
+            if len(window) >= _WINDOW_FRAMES or atoms >= _WINDOW_ATOMS:
+                yield window
+                window, atoms = [], 0
+    except DataError as error:
+        broken = error
+    if window:
+        yield window
+    if broken is not None:
+        raise broken
