@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import molrec as mr
@@ -391,6 +391,7 @@ def test_a_block_survives_pickling(block: mr.Block) -> None:
 
 
 @given(blocks(), blocks())
+@settings(max_examples=settings.default.max_examples // 2 if settings.default else 30)
 def test_equal_means_the_same_content(first: mr.Block, second: mr.Block) -> None:
     def content_of(block: mr.Block) -> dict[str, Any]:
         told = plain_block(block)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import molrec as mr
@@ -225,6 +225,7 @@ def test_a_frame_is_equal_to_its_copy_and_its_pickle(frame: mr.Frame) -> None:
 
 
 @given(frames(), frames())
+@settings(max_examples=settings.default.max_examples // 2 if settings.default else 30)
 def test_frames_are_equal_when_their_parts_are(first: mr.Frame, second: mr.Frame) -> None:
     def told(frame: mr.Frame) -> Any:
         plain = plain_frame(frame)

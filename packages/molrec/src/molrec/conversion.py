@@ -21,7 +21,7 @@ from molrec.formats.notes import Note, Notes
 from molrec.formats.registry import Format, formats
 from molrec.formats.series import FrameSeries, Progress, ScannedSeries
 from molrec.record_series import RecordSeries, images_of
-from molrec.storage.zarr.record import Record, _put_in_place, open_record, open_source
+from molrec.storage.zarr.record import Record, open_record, open_source, put_in_place
 from molrec.storage.zarr.repack import repack
 from molrec.storage.zarr.root import create_root, refuse_existing, require_root
 from molrec.storage.zarr.sources import Source
@@ -285,7 +285,7 @@ class _Conversion:
                 writer.append(frame, step=step, time=time)
 
     def _put(self, temporary: Path) -> None:
-        _put_in_place(temporary, self.target, self._overwrite)
+        put_in_place(temporary, self.target, self._overwrite)
 
     def _note_undeclared(self, record: Record) -> None:
         trajectory = record.trajectory

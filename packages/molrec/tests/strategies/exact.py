@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -20,22 +20,25 @@ import molrec as mr
 type AnyArray = npt.NDArray[Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Bits:
-    """An array by dtype, shape and bytes; strings by their texts. `values` is for the eye."""
+    """An array by dtype, shape and bytes; strings by their texts."""
 
     dtype: str
     shape: tuple[int, ...]
     content: bytes | tuple[str, ...]
-    values: str = field(compare=False)
+
+    def __repr__(self) -> str:
+        values = self.content if isinstance(self.content, tuple) else np.frombuffer(self.content, self.dtype).tolist()
+        return f"{self.dtype}{list(self.shape)}: {str(values)[:500]}"
 
 
 def exact(value: Any) -> Any:
     """Return a value as plain comparable data: arrays as `Bits`, floats by bits (one NaN), types kept apart."""
     if isinstance(value, np.ndarray):
         if value.dtype.kind == "T":
-            return Bits("string", value.shape, tuple(value.ravel().tolist()), str(value.tolist()))
-        return Bits(value.dtype.str, value.shape, np.ascontiguousarray(value).tobytes(), str(value.tolist()))
+            return Bits("string", value.shape, tuple(value.ravel().tolist()))
+        return Bits(value.dtype.str, value.shape, np.ascontiguousarray(value).tobytes())
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return value
     if isinstance(value, float):

@@ -23,7 +23,7 @@ from molrec.storage.zarr.sources import DirectorySource, Source, StoreSource, Zi
 from molrec.storage.zarr.trajectory_reader import TrajectoryReader, TrajectoryView
 from molrec.storage.zarr.trajectory_writer import TrajectoryWriter
 
-__all__ = ["SECTIONS", "Record", "open_record", "open_source", "write_record"]
+__all__ = ["SECTIONS", "Record", "open_record", "open_source", "put_in_place", "write_record"]
 
 #: Every section the format knows, in the order trees are drawn.
 SECTIONS: tuple[str, ...] = (
@@ -189,7 +189,7 @@ def write_record(
         create_root(temporary, meta, frames, documents)
         if trajectory is not None:
             _write_trajectory(temporary, trajectory, profile, compression)
-        _put_in_place(temporary, target, overwrite)
+        put_in_place(temporary, target, overwrite)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return target
@@ -207,7 +207,7 @@ def _write_trajectory(root: Path, trajectory: Iterable[Frame], profile: str, com
             writer.append(frame, step=steps[position], time=None if times is None else float(times[position]))
 
 
-def _put_in_place(temporary: Path, target: Path, overwrite: bool) -> None:
+def put_in_place(temporary: Path, target: Path, overwrite: bool) -> None:
     """Move a finished record to its path, carrying over what the record there holds beyond the known sections."""
     if target.suffix == ".zip":
         if target.exists():
