@@ -47,7 +47,9 @@ _NINE = ['"1 2 3 4 5 6 7 8 9"', '"1.5 0 0 0 2.5 0 0 0 3.5"', '"-1e-3 .5 7 0 0 1 
 _FITTING = {
     **dict.fromkeys(("stress", "virial"), _NINE),
     **dict.fromkeys(("dipole", "polarization"), _VECTORS),
-    **dict.fromkeys(("config_weight", "config_energy_weight", "config_forces_weight", "config_dipole_weight"), _NUMBERS),
+    **dict.fromkeys(
+        ("config_weight", "config_energy_weight", "config_forces_weight", "config_dipole_weight"), _NUMBERS
+    ),
 }
 """Values that do not make the whole frame unreadable, for the keys that are particular."""
 

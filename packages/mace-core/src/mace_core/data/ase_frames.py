@@ -76,7 +76,8 @@ def _diagnosis(frame: FrameText, error: Exception) -> tuple[str, str | None]:
         values = row.split()
         for name, convert, value in zip(columns, converters, values, strict=False):
             if not _fits(name, convert, value):
-                return f"{where}: {value!r} is nothing that column can hold", name
+                expected = "the symbol of an element" if name == "species" else "a value of that column"
+                return f"{where}: {value!r} is not {expected}", name
         if len(values) < len(columns):
             problem = (
                 f"{where} has {len(values)} values, `Properties` asks for {len(columns)}; is the atom count right?"

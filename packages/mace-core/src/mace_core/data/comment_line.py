@@ -27,8 +27,7 @@ __all__ = ["OF_ANY_TYPE", "CommentLine", "parse_comment_line", "truth_spelling"]
 # An entry is a word, or a word, an equals sign and a word or a text in double quotes; no character of it has a meaning
 # of its own to ASE. A number beyond 18 digits may or may not fit 64 bits.
 _WORD = r"""[^\s="'{}\[\]\\]++"""
-_ENTRY = re.compile(rf'({_WORD})(?:=(?:"([^"\\]++)"|({_WORD})))?')
-_PLAIN_LINE = re.compile(rf'(?:\s*+{_WORD}(?:=(?:"[^"\\]++"|{_WORD}))?(?!\S))*+\s*+')
+_ENTRY = re.compile(rf'({_WORD})(?:=(?:"([^"\\]++)"|({_WORD})))?+(?!\S)|(\S)')
 _INTEGERS = re.compile(r"[+-]?[0-9]{1,18}(?:\s+[+-]?[0-9]{1,18})*+")
 _NUMBER = r"[+-]?(?:[0-9]++\.?[0-9]*+|\.[0-9]++)(?:[eE][+-]?[0-9]++)?"
 _NUMBERS = re.compile(rf"{_NUMBER}(?:\s+{_NUMBER})*+")
@@ -101,11 +100,12 @@ def truth_spelling(line: str, key: str) -> str | None:
 
 def _plain_texts(line: str) -> dict[str, str] | None:
     """Split a plain line into key and text; None if it is not plain, or has a key twice: ASE looks at both."""
-    if _PLAIN_LINE.fullmatch(line) is None:
-        return None
-    entries = _ENTRY.findall(line)
-    texts = {key: quoted or bare or _BARE for key, quoted, bare in entries}
-    return texts if len(texts) == len(entries) else None
+    texts: dict[str, str] = {}
+    for key, quoted, bare, other in _ENTRY.findall(line):
+        if other or key in texts:
+            return None
+        texts[key] = quoted or bare or _BARE
+    return texts
 
 
 def _from_plain_texts(texts: dict[str, str], wanted: Container[str]) -> CommentLine:
@@ -128,7 +128,7 @@ def _from_plain_texts(texts: dict[str, str], wanted: Container[str]) -> CommentL
             graph[key] = _value(text)
     return CommentLine(
         properties=properties,
-        cell=np.zeros((3, 3)) if lattice is None else _matrix(lattice).astype(float).reshape((3, 3)),
+        cell=np.zeros((3, 3)) if lattice is None else _cell(lattice).copy(),
         pbc=_pbc(pbc) if pbc is not None else (lattice is not None,) * 3,
         graph=graph,
         graph_results=graph_results,
@@ -137,17 +137,16 @@ def _from_plain_texts(texts: dict[str, str], wanted: Container[str]) -> CommentL
 
 def _value(text: str) -> Any:
     """Convert the text of an entry as ASE does."""
-    if _INTEGERS.fullmatch(text):
-        integers = [np.int64(part) for part in text.split()]
-        return integers[0] if len(integers) == 1 else np.array(integers)
-    if _NUMBERS.fullmatch(text) and _FLOAT_MARK.search(text):
-        floats = [np.float64(part) for part in text.split()]
-        return floats[0] if len(floats) == 1 else np.array(floats)
-    truth = _TRUTHS.get(text)
-    if truth is not None:
-        return truth
+    if text in _TRUTHS:
+        return _TRUTHS[text]
     if _NAME.fullmatch(text):
         return text
+    if _INTEGERS.fullmatch(text):
+        integers = [int(part) for part in text.split()]
+        return np.int64(integers[0]) if len(integers) == 1 else np.array(integers)
+    if _NUMBERS.fullmatch(text) and _FLOAT_MARK.search(text):
+        floats = [float(part) for part in text.split()]
+        return np.float64(floats[0]) if len(floats) == 1 else np.array(floats)
     raise _NotPlain
 
 
@@ -166,6 +165,11 @@ def _result(key: str, value: Any) -> Any:
     if isinstance(value, str | bool):
         raise _NotPlain
     return np.array(value[_STRESS_ORDER] if key in _MATRICES else value, dtype=float)
+
+
+@lru_cache(maxsize=256)
+def _cell(text: str) -> NDArray[Any]:
+    return _matrix(text).astype(float).reshape((3, 3))
 
 
 @lru_cache(maxsize=256)

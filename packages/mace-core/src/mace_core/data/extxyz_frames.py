@@ -18,7 +18,7 @@ from ase.data import atomic_numbers
 from ase.io.extxyz import REV_PROPERTY_NAME_MAP, parse_properties
 
 from mace_core.data.comment_line import OF_ANY_TYPE, CommentLine, parse_comment_line
-from mace_core.data.extxyz_parser import ColumnParser
+from mace_core.data.extxyz_parser import ColumnParser, letters
 from mace_core.data.frame_text import FrameText
 from mace_core.data.raw_frame import DEFAULT_PROPERTIES, RawFrame
 
@@ -38,15 +38,19 @@ _LONGEST_LINE = 1024
 @dataclass(frozen=True, slots=True)
 class _Column:
     name: str
-    ase_name: str
     kind: str
-    in_calculator: bool
+    count: int
+
+    @property
+    def ase_name(self) -> str:
+        return str(REV_PROPERTY_NAME_MAP.get(self.name, self.name))
+
+    @property
+    def in_calculator(self) -> bool:
+        return self.ase_name in all_properties
 
 
-@dataclass(frozen=True, slots=True)
-class _Description:
-    columns: tuple[_Column, ...]
-    kinds: str
+_PLACES = (_Column("species", "S", 1), _Column("pos", "R", 3))
 
 
 def read_with_extxyz(
@@ -72,16 +76,16 @@ def read_with_extxyz(
         if comment is not None:
             groups.setdefault(comment.properties or DEFAULT_PROPERTIES, []).append((position, comment))
     for text, members in groups.items():
-        description = _description(text)
-        if description is None:
+        described = _described(text)
+        if described is None:
             continue
         lines = _lines([frames[position] for position, _ in members])
         natoms = sum(frames[position].natoms for position, _ in members)
-        columns = parser(lines, natoms, text, description.kinds)
+        columns = parser(lines, natoms, tuple((column.name, column.kind, column.count) for column in described))
         numbers = None if columns is None else _numbers(columns["species"])
         if columns is None or numbers is None:
             continue
-        wanted = [column for column in description.columns if column.ase_name in atom_keys]
+        wanted = [column for column in described if column not in _PLACES and column.ase_name in atom_keys]
         finite = all(np.isfinite(columns[column.name]).all() for column in wanted if column.kind == "R")
         end = 0
         for position, comment in members:
@@ -133,41 +137,38 @@ def _raw_frame(
 
 
 @lru_cache(maxsize=256)
-def _description(text: str) -> _Description | None:
+def _described(text: str) -> tuple[_Column, ...] | None:
     """Understand a description of columns; None if ASE makes more of it than arrays of these names."""
     if _DESCRIPTION.fullmatch(text) is None:
         return None
     try:
-        properties, _, _, _ = parse_properties(text)
+        parse_properties(text)
     except ValueError:
         return None
     fields = text.split(":")
     columns = tuple(
-        _Column(
-            name, REV_PROPERTY_NAME_MAP.get(name, name), kind, REV_PROPERTY_NAME_MAP.get(name, name) in all_properties
-        )
-        for name, kind in zip(fields[::3], fields[1::3], strict=True)
+        _Column(name, kind, int(count))
+        for name, kind, count in zip(fields[::3], fields[1::3], fields[2::3], strict=True)
     )
-    shapes = {(column.name, column.kind, properties[column.name][1]) for column in columns}
-    others = [column for column in columns if column.name not in {"species", "pos"}]
+    others = [column for column in columns if column not in _PLACES]
     if (
-        len({column.ase_name for column in columns}) < len(columns)
-        or not {("species", "S", 1), ("pos", "R", 3)} <= shapes
+        len(columns) - len(others) != len(_PLACES)
+        or len({column.ase_name for column in columns}) < len(columns)
         or any(column.ase_name in _SET_OTHERWISE for column in others)
         or any(column.in_calculator and column.kind == "S" for column in others)
-        or any(count == 0 for _, _, count in shapes)
+        or any(not column.count for column in others)
     ):
         return None
-    return _Description(tuple(others), "".join({column.kind for column in columns}))
+    return columns
 
 
 def _numbers(species: NDArray[Any]) -> NDArray[Any] | None:
     """Look up the atomic numbers of symbols; None if one of them is no symbol."""
-    letters = np.ascontiguousarray(species).view(np.uint32).reshape(len(species), -1)
-    if letters[:, 2:].any() or letters.max(initial=0) >= 128:
+    codes = letters(species)
+    if codes[:, 2:].any():
         return None
-    second = letters[:, 1] if letters.shape[1] > 1 else np.zeros_like(letters[:, 0])
-    numbers: NDArray[Any] = _number_table()[letters[:, 0], second]
+    second = codes[:, 1] if codes.shape[1] > 1 else np.zeros_like(codes[:, 0])
+    numbers: NDArray[Any] = _number_table()[codes[:, 0], second]
     return None if (numbers < 0).any() else numbers
 
 

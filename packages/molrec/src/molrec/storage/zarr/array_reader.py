@@ -21,7 +21,7 @@ __all__ = ["ArrayReader", "open_array"]
 
 _DAMAGED = "reject-corrupt-chunk"
 #: Rows decoded in one call of a bulk read, in bytes.
-_BATCH_BYTES = 16 * 2**20
+_BATCH_BYTES = 4 * 2**20
 
 
 def open_array(source: Source, path: str) -> ArrayReader | None:

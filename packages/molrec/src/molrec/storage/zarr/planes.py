@@ -33,6 +33,9 @@ _VERSION, _ZSTD_VERSION, _FLAGS = 2, 1, 0x01 | 0x10 | (4 << 5)
 _SMALLEST, _LARGEST = 128, 2**30
 #: A plane shorter than this does not repay a block of its own.
 _SHORTEST_PLANE = 64
+#: Declared level -> the level whose search is used on split planes. Within one plane there is little to search for:
+#: level 1 finds it sooner than 3, and its blocks come out no larger and decode faster (docs/design/002).
+_SPLIT_EFFORT = {3: 1}
 #: Less than this decodes sooner on one thread than several agree on who does it.
 _THREADED_BYTES = 2**20
 #: Bytes shuffled in one go.
@@ -49,7 +52,8 @@ def shuffle_and_compress(chunks: Array, element: int, level: int) -> list[bytes]
     """
     import zstandard
 
-    compressor = zstandard.ZstdCompressor(level=level)
+    split = len(chunks) > 0 and chunks[0].nbytes // element >= _SHORTEST_PLANE
+    compressor = zstandard.ZstdCompressor(level=_SPLIT_EFFORT.get(level, level) if split else level)
     batch = max(1, _BATCH_BYTES // max(1, chunks[0].nbytes))
     frames: list[bytes] = []
     for first in range(0, len(chunks), batch):
@@ -68,9 +72,11 @@ def _compress_planes(planes: npt.NDArray[np.uint8], compressor: Any) -> bytes:
         return bytes(compressor.compress(planes.data))
     stream = compressor.compressobj(size=planes.nbytes)
     pieces = []
-    for number in range(count):
-        pieces.append(stream.compress(planes[number].data))
-        if number + 1 < count:
+    # The lower half of a wide element is all zeros on a declared grid, or else all noise: one block either way.
+    first = count // 2 if count == _ITEM else 1
+    for start, stop in ((0, first), *((number, number + 1) for number in range(first, count))):
+        pieces.append(stream.compress(planes[start:stop].data))
+        if stop < count:
             pieces.append(stream.flush(COMPRESSOBJ_FLUSH_BLOCK))
     pieces.append(stream.flush())
     return b"".join(pieces)
