@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mace_core.data import Configuration, KeySpecification, iter_configurations
+from mace_core.data import Configuration, DataError, KeySpecification, iter_configurations
 from mace_core.data.frames import ParserName
 
 type Outcome = tuple[list[Any], dict[int, float]] | tuple[type[Exception], str]
@@ -38,10 +38,10 @@ def fingerprints(configurations: Iterable[Configuration]) -> list[Any]:
 
 
 def outcome(path: Path, key_spec: KeySpecification, parser: ParserName, **options: Any) -> Outcome:
-    """Read a file and return what came of it, be it an error."""
+    """Read a file and return what came of it, be it the error that bad files may raise."""
     stream = iter_configurations(path, key_spec, parser=parser, **options)
     try:
         found = fingerprints(stream)
-    except Exception as error:
+    except DataError as error:
         return type(error), str(error)
     return found, stream.atomic_energies

@@ -26,13 +26,13 @@ _COLUMNS = [
     *("forces:R:3", "REF_forces:R:3", "REF_forces:I:3", "forces:R:2", "REF_charges:R:1", "charges:R:1", "charge:R:1"),
     *("charges:L:1", "magmoms:R:3", "magmom:I:1", "dipole:R:3", "energy:R:1", "free_energy:I:1", "stresses:R:6"),
     *("molID:I:1", "label:S:1", "labels:S:2", "site:I:2", "flag:L:1", "flags:L:3", "tags:I:1", "masses:R:1"),
-    *("initial_charges:R:1", "initial_magmoms:R:1", "move_mask:L:1", "move_mask:L:3", "REF_magmom:R:1", "REF_magforces:R:3"),
+    *("initial_charges:R:1", "initial_magmoms:R:1", "move_mask:L:1", "move_mask:L:3", "REF_magmom:R:1"),
 ]  # fmt: skip
 _STRANGE_COLUMNS = ["forces:S:3", "Z:I:1", "numbers:I:1", "positions:R:3", "a-b:R:1", "pos:R:3", "a:R:0", "a:X:1"]
 _KEYS = [
-    *("energy", "REF_energy", "free_energy", "REF_stress", "REF_virials", "stress", "virial", "dipole", "polarizability"),
-    *("magmom", "polarization", "charges", "forces", "head", "total_charge", "total_spin", "elec_temp", "config_type"),
-    *("config_weight", "config_energy_weight", "config_forces_weight", "config_dipole_weight", "uid", "Comp", "note"),
+    *("energy", "REF_energy", "free_energy", "REF_stress", "REF_virials", "stress", "virial", "dipole"),
+    *("polarizability", "magmom", "polarization", "charges", "forces", "head", "total_charge", "total_spin", "elec_temp"),
+    *("config_type", "config_weight", "config_energy_weight", "config_forces_weight", "config_dipole_weight", "uid", "Comp", "note"),
 ]  # fmt: skip
 _VALUES = [
     *("-1.5", "2", "0", "-0.0", "1e-5", "1e400", "12345678901234567890", "1234567890123456789", "007", "1_000", "nan"),

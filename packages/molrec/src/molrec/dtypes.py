@@ -84,7 +84,7 @@ def dtype_name(dtype: np.dtype[Any], where: str = "column") -> str:
     name = _NAME_OF.get(dtype.newbyteorder("="))
     if name is not None:
         return name
-    if dtype in (np.float16, np.float32):
+    if dtype.newbyteorder("=") in (np.float16, np.float32):
         raise SchemaError(
             f"{where}: {dtype.name} is never stored and never widened silently; "
             "convert it yourself with .astype(numpy.float64)",
@@ -96,8 +96,8 @@ def dtype_name(dtype: np.dtype[Any], where: str = "column") -> str:
 
 
 def _string_array(given: Array, where: str) -> Array:
-    """Convert a `<U` or object array of str to the variable-width string dtype."""
-    if given.dtype.kind == "O":
+    """Convert a `<U`, object or string array to the variable-width string dtype without missing values."""
+    if given.dtype.kind != "U":
         for position, item in enumerate(given.flat):
             if not isinstance(item, str):
                 raise SchemaError(
@@ -107,7 +107,7 @@ def _string_array(given: Array, where: str) -> Array:
                 )
     try:
         return np.asarray(given, dtype=STRING, order="C")
-    except UnicodeEncodeError as error:
+    except (UnicodeEncodeError, TypeError) as error:
         raise SchemaError(f"{where}: a string is not valid Unicode ({error})", "reject-invalid-string") from error
 
 
@@ -127,6 +127,9 @@ def admit_array(values: npt.ArrayLike, where: str = "column") -> Array:
     if given.dtype.kind in "UOT":
         if given.dtype == STRING and given.flags.c_contiguous:
             return given
+        if given.dtype.kind == "U" and not isinstance(values, (np.ndarray, np.generic)):
+            # numpy made fixed-width text of it, which drops trailing NULs and turns numbers into digits.
+            given = np.asarray(values, dtype=object)
         return _string_array(given, where)
     name = dtype_name(given.dtype, where)
     return np.asarray(given, dtype=_TABLE[name][0], order="C")

@@ -102,7 +102,10 @@ def coerce(tag: str, value: Any, where: str = "meta") -> Any:
 
 def _coerce_element(element: str, value: Any, where: str, tag: str) -> Any:
     if element == "json":
-        return _coerce_document(value, where)
+        try:
+            return _coerce_document(value, where)
+        except RecursionError:
+            _refuse(where, "the document is nested too deeply")
     if element == "bool":
         if isinstance(value, (bool, np.bool_)):
             return bool(value)
@@ -230,7 +233,8 @@ def _decode_element(element: str, form: Any, where: str, tag: str) -> Any:
         return _nearest_f64(form, where)
     if element in _RANGES and isinstance(form, str):
         digits = form.removeprefix("-")
-        if digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS and abs(int(form)) > _SAFE_INTEGER:
+        plain = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS and digits[0] != "0"
+        if plain and abs(int(form)) > _SAFE_INTEGER:
             return _check_range(element, int(form), where)
         _refuse(where, f"{tag} is an integer, or beyond 2**53 its decimal digits in a string, found {form!r}")
     return _coerce_element(element, form, where, tag)
@@ -304,7 +308,11 @@ def parse_json(text: str | bytes, where: str) -> Any:
         return document
 
     try:
-        return json.loads(text, parse_constant=refuse_literal, parse_float=finite, object_pairs_hook=unique)
+        decoded = text if isinstance(text, str) else text.decode("utf-8")
+        parsed = json.loads(decoded, parse_constant=refuse_literal, parse_float=finite, object_pairs_hook=unique)
+        if "\\u" in decoded:
+            dump_json(parsed).encode("utf-8")  # an escape may spell half a character
+        return parsed
     except MolrecError:
         raise
     except (ValueError, RecursionError) as error:

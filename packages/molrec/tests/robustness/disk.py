@@ -89,15 +89,16 @@ class DiskRecorder(Interposer):
         """Let so much time pass that everything done so far is safe."""
         self.log.append(_Pause())
 
-    def on_call(self, name: str, places: list[Path], args: tuple[Any, ...], real: Callable[[], Any]) -> Any:
+    def on_call(self, name: str, places: list[str], args: tuple[Any, ...], real: Callable[[], Any]) -> Any:
         handler = getattr(self, f"_{name}", None)
         if handler is None:
             if name != "close":
                 raise NotImplementedError(name)
             return real()
-        before = self._find(places[0])
+        paths = [Path(place) for place in places]
+        before = self._find(paths[0])
         result = real()
-        handler(before, places, args, result)
+        handler(before, paths, args, result)
         return result
 
     def _find(self, path: Path) -> File | Folder | None:

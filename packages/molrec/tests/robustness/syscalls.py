@@ -31,7 +31,7 @@ class Interposer:
         self.root = root
         self._prefix = f"{root}{os.sep}"
         #: Open descriptors and their paths.
-        self.descriptors: dict[int, Path] = {}
+        self.descriptors: dict[int, str] = {}
         self._patch = pytest.MonkeyPatch()
 
     def __enter__(self) -> Self:
@@ -63,17 +63,17 @@ class Interposer:
 
         return call
 
-    def _places(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Path]:
+    def _places(self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
         """Return the paths below the folder a call is about."""
         if isinstance(args[0], int):
             return [self.descriptors[args[0]]] if args[0] in self.descriptors else []
         paths = [os.fsdecode(path) for path in args[: 2 if name in _OF_TWO_PATHS else 1]]
         if kwargs.get("dir_fd") is not None:
             folder = self.descriptors.get(kwargs["dir_fd"])
-            return [] if folder is None else [folder / path for path in paths]
-        return [Path(path) for path in paths] if any(path.startswith(self._prefix) for path in paths) else []
+            return [] if folder is None else [f"{folder}{os.sep}{path}" for path in paths]
+        return paths if any(path.startswith(self._prefix) for path in paths) else []
 
-    def on_call(self, name: str, places: list[Path], args: tuple[Any, ...], real: Callable[[], Any]) -> Any:
+    def on_call(self, name: str, places: list[str], args: tuple[Any, ...], real: Callable[[], Any]) -> Any:
         """Do what is to be done at a call; `real` performs it."""
         raise NotImplementedError
 
@@ -110,13 +110,13 @@ class FaultInjector(Interposer):
         self.struck: tuple[int, str, str] | None = None
         self._dead = False
 
-    def on_call(self, name: str, places: list[Path], args: tuple[Any, ...], real: Callable[[], Any]) -> Any:
+    def on_call(self, name: str, places: list[str], args: tuple[Any, ...], real: Callable[[], Any]) -> Any:
         if self._dead and name != "close":
             raise Death
-        if name not in DAMAGING or (name == "mkdir" and places[0].exists()):
+        if name not in DAMAGING or (name == "mkdir" and Path(places[0]).exists()):
             return real()
         number = len(self.made)
-        self.made.append((name, places[-1].relative_to(self.root).as_posix()))
+        self.made.append((name, places[-1].removeprefix(self._prefix)))
         if number != self.target:
             return real()
         self.struck = (number, *self.made[-1])
@@ -128,7 +128,7 @@ class FaultInjector(Interposer):
         if self.mode == "death":
             self._dead = True
             raise Death
-        raise OSError(*_reason(name, number), str(places[-1]))
+        raise OSError(*_reason(name, number), places[-1])
 
     def _interrupt(self, name: str, real: Callable[[], Any]) -> Any:
         if self.mode == "interrupt":

@@ -316,7 +316,7 @@ def test_reopening_ends_at_a_failing_call(mode: Mode, how: str, commit: int, las
 class ShortWrites(Interposer):
     """Lets every write take only a few bytes at a time, as a system may."""
 
-    def on_call(self, name: str, places: list[Path], args: tuple[Any, ...], real: Callable[[], Any]) -> Any:
+    def on_call(self, name: str, places: list[str], args: tuple[Any, ...], real: Callable[[], Any]) -> Any:
         if name in ("write", "pwrite"):
             return unpatched(name)(args[0], memoryview(args[1])[:7], *args[2:])
         return real()

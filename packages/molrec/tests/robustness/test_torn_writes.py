@@ -45,8 +45,8 @@ class IndexWatcher(Interposer):
         self.on_chunk: Callable[[Path, int, bytes], None] = lambda *_: None
         self.on_document: Callable[[Path, bytes], None] = lambda *_: None
 
-    def on_call(self, name: str, places: list[Path], args: tuple[Any, ...], real: Callable[[], Any]) -> Any:
-        file = places[-1]
+    def on_call(self, name: str, places: list[str], args: tuple[Any, ...], real: Callable[[], Any]) -> Any:
+        file = Path(places[-1])
         if name == "write" and file.name.endswith(".zarr.json.tmp"):
             result = real()
             self.on_document(file, bytes(args[1]))
@@ -309,7 +309,7 @@ class FailingWatcher(IndexWatcher):
         super().__init__(record, lengths)
         self.injector = FaultInjector(record, target, halves=halves)
 
-    def on_call(self, name: str, places: list[Path], args: tuple[Any, ...], real: Callable[[], Any]) -> Any:
+    def on_call(self, name: str, places: list[str], args: tuple[Any, ...], real: Callable[[], Any]) -> Any:
         return self.injector.on_call(
             name, places, args, lambda: super(FailingWatcher, self).on_call(name, places, args, real)
         )

@@ -28,7 +28,7 @@ def stdout() -> Console:
     """Return the console for results."""
     from rich.console import Console
 
-    return Console(highlight=False, soft_wrap=False)
+    return Console(highlight=False, soft_wrap=True)
 
 
 def stderr() -> Console:

@@ -69,7 +69,7 @@ class Block:
         for name, values in (columns or {}).items():
             self[name] = values
         if structural_shape is not None:
-            self.structural_shape = tuple(structural_shape)
+            self.structural_shape = structural_shape
 
     @classmethod
     def _trusted(
@@ -123,6 +123,12 @@ class Block:
             raise SchemaError(
                 f"{where} has {array.shape[0]} rows but the block has {self._rows}; "
                 "all columns of a block share one row count",
+                "reject-row-count",
+            )
+        if self._structural_shape is not None and math.prod(self._structural_shape) != array.shape[0]:
+            raise SchemaError(
+                f"{where} has {array.shape[0]} rows but the block is a grid of {list(self._structural_shape)}; "
+                "set structural_shape to None first",
                 "reject-row-count",
             )
         if name in self._precision:
@@ -363,11 +369,11 @@ def check_structural_shape(shape: Sequence[int], where: str) -> tuple[int, ...]:
     Raises:
         SchemaError: Empty, or an extent is not a positive integer (``reject-structural-shape``).
     """
-    extents = tuple(shape)
+    extents = tuple(shape) if isinstance(shape, (Sequence, np.ndarray)) else ()
     bad = [n for n in extents if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1]
     if not extents or bad:
         raise SchemaError(
-            f"{where}: a structural shape is a list of positive integers, found {list(extents)!r}",
+            f"{where}: a structural shape is a list of positive integers, found {shape!r}",
             "reject-structural-shape",
         )
     return tuple(int(extent) for extent in extents)

@@ -46,29 +46,24 @@ class UpdateIndex:
     def from_arrays(cls, step_index: npt.NDArray[Any], offset: npt.NDArray[Any], nstep: int, where: str) -> UpdateIndex:
         """Return the index stored in `step_index` (u64) and `offset` (u64, one longer), bounded by `nstep`.
 
-        Updates at ordinals ``>= nstep`` are an uncommitted tail and are ignored.
+        The first update at an ordinal ``>= nstep`` begins an uncommitted tail, which is ignored.
 
         Raises:
             FormatError: `step_index` does not ascend strictly (``reject-step-index-not-ascending``), `offset` is
                 shorter than the committed updates need (``reject-array-short``), does not begin at 0 or descends
                 (``reject-offset-not-monotonic``).
         """
-        if step_index.size and int(step_index.max()) >= 2**63:
-            raise FormatError(f"{where}/step_index holds an ordinal beyond any run", "reject-step-index-not-ascending")
-        ordinals = step_index.astype(np.int64)
-        committed = ordinals
+        past = np.flatnonzero(step_index >= np.uint64(nstep))
+        committed = step_index[: int(past[0])] if past.size else step_index
+        ordinals = committed.astype(np.int64)
         descents = np.flatnonzero(np.diff(ordinals) <= 0)
         if descents.size:
-            # Only the prefix below nstep is committed; a descent past it belongs to an abandoned tail.
-            first = int(descents[0]) + 1
-            if int(ordinals[first - 1]) < nstep:
-                raise FormatError(
-                    f"{where}/step_index does not ascend: entry {first} is {ordinals[first]} after "
-                    f"{ordinals[first - 1]}",
-                    "reject-step-index-not-ascending",
-                )
-            committed = ordinals[:first]
-        count = int(np.searchsorted(committed, nstep, side="left"))
+            place = int(descents[0]) + 1
+            raise FormatError(
+                f"{where}/step_index does not ascend: entry {place} is {ordinals[place]} after {ordinals[place - 1]}",
+                "reject-step-index-not-ascending",
+            )
+        count = len(ordinals)
         if offset.size < count + 1 and (count or offset.size):
             raise FormatError(
                 f"{where}/offset holds {offset.size} entries but {count} committed updates need {count + 1}",
@@ -88,7 +83,7 @@ class UpdateIndex:
                 f"{where}/offset descends: entry {place} is {bounds[place]} after {bounds[place - 1]}",
                 "reject-offset-not-monotonic",
             )
-        return cls(count, 0, committed[:count], bounds if bounds.size else np.zeros(1, dtype=np.int64))
+        return cls(count, 0, ordinals, bounds if bounds.size else np.zeros(1, dtype=np.int64))
 
     @property
     def is_regular(self) -> bool:

@@ -23,19 +23,20 @@ META_TYPES = "_meta_types"
 
 FRAME_RESERVED_BLOCKS = frozenset({"box"})
 RESERVED_COLUMNS = frozenset({"_validity"})
-SERIES_RESERVED_BLOCKS = frozenset({"step", "time", "meta", "box"})
+SERIES_RESERVED_BLOCKS = frozenset({"step", "time", "meta", "box", ".journal"})
 SERIES_RESERVED_COLUMNS = frozenset({"offset", "step_index", "_validity"})
 
 _LONGEST = 255
-_STORE_NAMES = frozenset({"zarr.json", ".journal"})
+_STORE_NAMES = frozenset({"zarr.json", ".zarr.json.tmp"})
 
 
 def check_name(name: object, where: str) -> str:
     """Return `name` when it can name a node of a record.
 
     Raises:
-        SchemaError: Empty, not a string, contains ``/``, a backslash or NUL, consists of periods, is ``zarr.json`` or
-            ``.journal``, starts with ``__``, is not Unicode, or is longer than 255 bytes (``reject-bad-name``).
+        SchemaError: Empty, not a string, contains ``/``, a backslash or NUL, consists of periods, is
+            ``zarr.json`` or another name the store uses, starts with ``__``, is not Unicode, or is longer than 255
+            bytes (``reject-bad-name``).
     """
     if not isinstance(name, str):
         raise SchemaError(f"{where}: a name is a string, found {name!r}", "reject-bad-name")

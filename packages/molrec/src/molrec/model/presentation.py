@@ -124,18 +124,23 @@ class FrameChecker:
         schema: The pinned declaration.
         system_rows: Row counts of the blocks of the ``system`` section; a trajectory block of the same name has them
             at every update.
+        system_ids: The ``id`` columns of those blocks, where both sides have one; they agree row by row.
     """
 
-    def __init__(self, schema: SequenceSchema, system_rows: Mapping[str, int]) -> None:
+    def __init__(
+        self, schema: SequenceSchema, system_rows: Mapping[str, int], system_ids: Mapping[str, Array] | None = None
+    ) -> None:
         self._schema = schema
         self._system_rows = system_rows
+        self._system_ids = system_ids or {}
 
     def blocks(self, frame: Frame) -> dict[str, Presentation]:
         """Return what a frame presents, by block.
 
         Raises:
             SchemaError: A block is not declared (``reject-undeclared``), has another row count than its namesake in
-                the system (``reject-system-row-count``), or differs from its declaration (see `present`).
+                the system (``reject-system-row-count``) or other ids (``reject-system-id``), or differs from its
+                declaration (see `present`).
         """
         presented = {}
         for name, block in frame.items():
@@ -153,6 +158,11 @@ class FrameChecker:
                     "reject-system-row-count",
                 )
             presented[name] = present(name, declared, block)
+            if name in self._system_ids and not identical(presented[name].columns["id"], self._system_ids[name]):
+                raise SchemaError(
+                    f"block {name!r}: the id values are not those of the system's block of that name, row by row",
+                    "reject-system-id",
+                )
         return presented
 
     def meta(self, frame: Frame) -> dict[str, Any]:

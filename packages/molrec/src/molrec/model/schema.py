@@ -16,7 +16,7 @@ import numpy as np
 
 from molrec import typedjson
 from molrec.dtypes import numpy_dtype
-from molrec.errors import FormatError, SchemaError
+from molrec.errors import FormatError, MolrecError, SchemaError
 from molrec.model.block import Block, check_structural_shape
 from molrec.model.frame import Frame
 from molrec.model.names import SERIES_RESERVED_BLOCKS, SERIES_RESERVED_COLUMNS, check_name, check_reserved
@@ -210,7 +210,7 @@ class SequenceSchema:
     def declare_aligned(self, block: str, target: str) -> Self:
         """Declare that a block's rows are another block's rows, one for one, at every frame."""
         for name in (block, target):
-            if name not in self.blocks:
+            if not isinstance(name, str) or name not in self.blocks:
                 raise SchemaError(
                     f"cannot align {block!r} with {target!r}: block {name!r} is not declared",
                     "reject-aligned-target-undeclared",
@@ -245,7 +245,8 @@ class SequenceSchema:
         declared = MetaSchema(tag, typedjson.coerce(tag, fill, where) if has_fill else None, has_fill)
         existing = self.meta.get(key)
         if existing is not None and (existing.tag != tag or (has_fill and existing.has_fill)):
-            if existing.to_document() != declared.to_document():
+            # As text, so that 0.0 and -0.0 differ.
+            if typedjson.dump_json(existing.to_document()) != typedjson.dump_json(declared.to_document()):
                 raise SchemaError(
                     f"{where} is declared {existing.to_document()} and again {declared.to_document()}", _CONFLICT
                 )
@@ -323,7 +324,7 @@ class SequenceSchema:
         """
         try:
             return cls._from_document(document)
-        except SchemaError as error:
+        except MolrecError as error:
             raise FormatError(f"{where}: {error.message}", error.rule) from error
 
     @classmethod
@@ -394,8 +395,10 @@ class SequenceSchema:
 
 
 def _check_trailing(trailing: Sequence[int], where: str) -> tuple[int, ...]:
-    extents = tuple(trailing)
-    if any(isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0 for n in extents):
+    extents = tuple(trailing) if isinstance(trailing, (Sequence, np.ndarray)) else (trailing,)
+    if not isinstance(trailing, (Sequence, np.ndarray)) or any(
+        isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0 for n in extents
+    ):
         raise SchemaError(
             f"{where}: a trailing shape is a list of non-negative integers, found {list(extents)!r}",
             "reject-trailing-shape",

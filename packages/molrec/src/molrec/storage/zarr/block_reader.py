@@ -71,7 +71,8 @@ class BlockReader:
         self._cache = cache
         self._path = f"{names.TRAJECTORY}/{name}"
         self._where = f"{source.name}: {self._path}"
-        document = read_document(source, self._path)
+        # Before the first commit there is nothing but what an interrupted one may have left.
+        document = read_document(source, self._path) if nstep else None
         if document is None and nstep:
             raise FormatError(f"{self._where} is declared but not there", "reject-array-missing")
         self.attributes = {} if document is None else group_attributes(document, self._where)
@@ -79,7 +80,7 @@ class BlockReader:
         self.masks: dict[str, ArrayReader] = {}
         if document is not None:
             self._open_columns()
-        self.index = self._read_index(nstep)
+        self.index = self._read_index(nstep) if nstep else UpdateIndex(0, 0, None, None)
         self._check_lengths()
         self.precision = declared.precisions
         self._groups = _group(self.columns)
@@ -104,6 +105,12 @@ class BlockReader:
                         "reject-validity-mask",
                     )
                 self.masks[column] = mask
+        for name in self._source.children(f"{self._path}/{names.VALIDITY}"):
+            if name in self.columns and name not in self.masks:
+                raise FormatError(
+                    f"{self._where}/{names.VALIDITY}/{name} masks a column that is not declared nullable",
+                    "reject-mask-not-declared",
+                )
 
     def _open(self, path: str) -> ArrayReader:
         reader = open_array(self._source, path)
@@ -122,17 +129,20 @@ class BlockReader:
         unfilled = uniform_rows is not None and step_index is not None and not step_index.layout.rows
         if step_index is not None and offset is not None and not unfilled:
             return UpdateIndex.from_arrays(self._read_u64(step_index), self._read_u64(offset), nstep, self._where)
-        stored = min((reader.layout.rows for reader in self.columns.values()), default=0)
+        lengths = [reader.layout.rows for reader in self.columns.values()]
+        stored = min(lengths, default=0)
         if uniform_rows is not None:
             # Rows past the last frame are an abandoned tail of any length; before it, updates are whole.
-            if stored % uniform_rows and stored // uniform_rows < nstep:
+            if stored // uniform_rows < nstep and (stored % uniform_rows or max(lengths) > stored):
                 raise FormatError(
-                    f"{self._where}: uniform_rows is {uniform_rows} but the shortest column holds {stored} rows, "
-                    "no whole number of updates",
+                    f"{self._where}: uniform_rows is {uniform_rows} but the columns hold {stored} to {max(lengths)} "
+                    f"rows, no whole number of updates before frame {nstep}",
                     "reject-uniform-rows",
                 )
             return UpdateIndex.regular(uniform_rows, stored, nstep)
-        if stored or step_index is not None or offset is not None:
+        # One array alone is what is left of a first update that was never committed.
+        abandoned = step_index is None or not (self._read_u64(step_index) < np.uint64(nstep)).any()
+        if stored or not abandoned:
             raise FormatError(
                 f"{self._where} holds rows but neither elision markers nor both {names.STEP_INDEX} and {names.OFFSET}",
                 "reject-index-missing",
@@ -159,11 +169,14 @@ class BlockReader:
                 f"{names.UNIFORM_ROWS if dense is None else names.DENSE_UPDATES} alone",
                 "reject-elision-marker-alone",
             )
-        if dense is not True or type(rows) is not int or rows < 1:
+        if dense is not True:
             raise FormatError(
-                f"{self._where}: {names.UNIFORM_ROWS} is a positive integer and {names.DENSE_UPDATES} true, found "
-                f"{rows!r} and {dense!r}",
-                "reject-uniform-rows",
+                f"{self._where}: {names.DENSE_UPDATES} is true or absent, found {dense!r}",
+                "reject-elision-marker-alone",
+            )
+        if type(rows) is not int or rows < 1:
+            raise FormatError(
+                f"{self._where}: {names.UNIFORM_ROWS} is a positive integer, found {rows!r}", "reject-uniform-rows"
             )
         if not self.declared.columns:
             raise FormatError(

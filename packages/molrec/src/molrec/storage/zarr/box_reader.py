@@ -47,11 +47,11 @@ class BoxSeries:
             self._read_arrays(source, step_index.read(), nstep)
         elif "vectors" in self.attributes or self.attributes.get("cell_defined") is False:
             self.fixed = self._read_attributes()
-        elif step_index is not None or vectors is not None:
+        elif vectors is not None or (step_index is not None and (step_index.read() < np.uint64(nstep)).any()):
             raise FormatError(
                 f"{self._where} holds {names.STEP_INDEX if vectors is None else 'vectors'} without "
                 f"{'vectors' if vectors is None else names.STEP_INDEX}",
-                "reject-array-missing",
+                "reject-index-missing",
             )
 
     def _read_arrays(self, source: Source, step_index: Any, nstep: int) -> None:
@@ -76,16 +76,25 @@ class BoxSeries:
         for name, dtype, shape in _PARTS:
             if name not in self.attributes:
                 continue
-            try:
-                parts[name] = np.array(self.attributes[name], dtype=np.float64 if dtype == "f64" else None)
-            except (TypeError, ValueError) as error:
-                raise FormatError(f"{self._where}: attribute {name!r} ({error})", "reject-box-shape") from error
-            if parts[name].shape != shape:
-                raise FormatError(
-                    f"{self._where}: attribute {name!r} has shape {list(shape)}, found {self.attributes[name]!r}",
-                    "reject-box-shape",
-                )
+            parts[name] = self._read_attribute(name, dtype, shape)
         return make_box(parts, self.attributes, self._where)
+
+    def _read_attribute(self, name: str, dtype: str, shape: tuple[int, ...]) -> Any:
+        """Read a part of the fixed cell: a JSON array of numbers, or of truth values."""
+        stated = self.attributes[name]
+        kinds = (bool,) if dtype == "bool" else (int, float)
+        rows = stated if len(shape) > 1 else [stated]
+        regular = isinstance(rows, list) and all(isinstance(row, list) and len(row) == 3 for row in rows)
+        if (
+            not regular
+            or len(rows) != (3 if len(shape) > 1 else 1)
+            or any(type(value) not in kinds for row in rows for value in row)
+        ):
+            raise FormatError(
+                f"{self._where}: attribute {name!r} is {dtype} with shape {list(shape)}, found {stated!r}",
+                "reject-box-shape",
+            )
+        return np.array(stated, dtype=np.bool_ if dtype == "bool" else np.float64)
 
     @property
     def latest(self) -> Box | None:

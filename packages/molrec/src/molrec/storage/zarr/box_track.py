@@ -73,7 +73,8 @@ class BoxTrack:
         """Take the cell of frame `ordinal`; None, or the same cell again, carries the last one forward."""
         if box is None or box == self._latest:
             return
-        if self._latest is None and ordinal == 0:
+        # Attributes are JSON, which has no NaN or infinity.
+        if self._latest is None and ordinal == 0 and np.isfinite(box.origin).all():
             self._fixed = box
         else:
             if self._fixed is not None:

@@ -83,7 +83,8 @@ class Committer:
         Args:
             nstep: New frame count.
             progressions: Progression attributes of the trajectory group.
-            first: Index arrays, whose metadata must precede that of the columns they index.
+            first: Index and box arrays, whose metadata must precede the groups that give up their elided form, and
+                that of the columns they index.
             groups: Path to attributes of every group below the trajectory; written when they changed.
             rest: All other arrays.
             durable: Whether the commit must survive a power loss.
@@ -140,10 +141,7 @@ class Committer:
             sync_directory(self._root)
 
     def _group_document(self) -> dict[str, Any]:
-        attributes = dict(self._attributes)
-        if self._nstep:
-            attributes |= {names.NSTEP: self._nstep, **self._progressions}
-        return group_document(attributes)
+        return group_document(self._attributes | {names.NSTEP: self._nstep} | self._progressions)
 
     # -- the journal ------------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from molrec import typedjson
 from molrec.dtypes import Array
 from molrec.errors import FormatError, SchemaError
 from molrec.model.block import Block
@@ -18,6 +19,7 @@ from molrec.model.box import Box
 from molrec.model.frame import Frame
 from molrec.model.meta import Meta
 from molrec.model.resolved import check_frame
+from molrec.precision import quantize
 from molrec.storage.zarr.array_reader import ArrayReader, open_array
 from molrec.storage.zarr.files import write_document
 from molrec.storage.zarr.fixed_array import write_fixed_array
@@ -44,7 +46,8 @@ def write_frame_group(folder: Path, frame: Frame) -> None:
 
 
 def _write_block(folder: Path, block: Block) -> None:
-    attributes: dict[str, Any] = {key: value for key, value in block.attributes.items() if key not in _BLOCK_ATTRIBUTES}
+    free = {key: value for key, value in block.attributes.items() if key not in _BLOCK_ATTRIBUTES}
+    attributes: dict[str, Any] = typedjson.coerce("json", free, f"attributes of block {folder.name!r}")
     attributes["count"] = block.rows
     if block.structural_shape is not None:
         attributes["structural_shape"] = list(block.structural_shape)
@@ -52,8 +55,12 @@ def _write_block(folder: Path, block: Block) -> None:
         attributes["targets"] = block.targets
     masked = {name: mask for name in block.columns if (mask := block.validity(name)) is not None}
     for name, values in block.items():
-        free = {key: value for key, value in block.column_attributes(name).items() if key != "precision"}
-        write_fixed_array(folder / name, values, precision=block.precision(name), attributes=free)
+        kept = {key: value for key, value in block.column_attributes(name).items() if key != "precision"}
+        stated = typedjson.coerce("json", kept, f"attributes of column {name!r}")
+        precision = block.precision(name)
+        # The block rounded what it was given; its arrays may have been edited in place since.
+        stored = values if precision is None else quantize(values, precision)
+        write_fixed_array(folder / name, stored, precision=precision, attributes=stated)
     for name, mask in masked.items():
         write_fixed_array(folder / _VALIDITY / name, mask)
     if masked:

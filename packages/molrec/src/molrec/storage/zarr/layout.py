@@ -52,6 +52,8 @@ class ArrayLayout:
     attributes: dict[str, Any] = field(default_factory=dict)
     fill_value: Any = None
     every_chunk_written: bool = True
+    #: Optional metadata of a producer, carried through: dimension names and fields that need not be understood.
+    extra: dict[str, Any] = field(default_factory=dict)
 
     @property
     def rows(self) -> int:
@@ -112,6 +114,7 @@ class ArrayLayout:
             "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
             "fill_value": _fill(self.dtype) if self.fill_value is None else self.fill_value,
             "codecs": codecs,
+            **self.extra,
             "attributes": self.attributes | ({OWN_ATTRIBUTE: _EVERY_CHUNK} if self.every_chunk_written else {}),
         }
 
@@ -175,6 +178,7 @@ def read_array_layout(document: Any, where: str) -> ArrayLayout:
         attributes=attributes,
         fill_value=document.get("fill_value"),
         every_chunk_written=attributes.get(OWN_ATTRIBUTE) == _EVERY_CHUNK,
+        extra={key: value for key, value in document.items() if key not in _KNOWN_KEYS or key == "dimension_names"},
     )
 
 

@@ -76,6 +76,12 @@ def pack(
 
 def _write_zip(root: Path, target: Path, progress: Progress | None) -> None:
     files = sorted(_record_files(root), key=lambda file: file.relative_to(root).as_posix())
+    for file in files:
+        if "\\" in file.name:
+            raise SchemaError(
+                f"cannot pack {file}: a backslash cannot be told from a separator in a zip; rename the file",
+                "reject-zip-entry-name",
+            )
     total = sum(file.stat().st_size for file in files)
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}{TEMPORARY}")
     done = 0

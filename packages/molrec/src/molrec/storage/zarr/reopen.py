@@ -15,17 +15,19 @@ import numpy as np
 from molrec.errors import FormatError, SchemaError
 from molrec.model.presentation import Presentation
 from molrec.model.progression import StepProgression, TimeProgression, read_progression
+from molrec.model.schema import SequenceSchema
 from molrec.storage.zarr import names
 from molrec.storage.zarr.array_reader import ArrayReader, open_array
 from molrec.storage.zarr.block_reader import BlockReader
 from molrec.storage.zarr.box_reader import BoxSeries
 from molrec.storage.zarr.codecs import CHECKSUM_BYTES
 from molrec.storage.zarr.files import TEMPORARY, write_document
+from molrec.storage.zarr.frame_group import group_attributes
 from molrec.storage.zarr.journal import EMPTY_ENTRY
 from molrec.storage.zarr.shard_appender import ShardAppender
-from molrec.storage.zarr.sources import DirectorySource
+from molrec.storage.zarr.sources import DirectorySource, read_document
 
-__all__ = ["Restorer"]
+__all__ = ["Restorer", "restored_group_attributes"]
 
 _BLOCK_KEYS = frozenset((names.UNIFORM_ROWS, names.DENSE_UPDATES, names.STRUCTURAL_SHAPE))
 _BOX_KEYS = frozenset(("cell_defined", "vectors", "origin", "boundary"))
@@ -150,3 +152,13 @@ class Restorer:
             for name in ("vectors", "origin", "boundary", names.STEP_INDEX):
                 self.drop(f"{names.BOX}/{name}")
         return {key: value for key, value in series.attributes.items() if key not in _BOX_KEYS}
+
+
+def restored_group_attributes(source: DirectorySource, schema: SequenceSchema) -> dict[str, dict[str, Any]]:
+    """Return the attributes of the groups the layout itself gives none: ``meta`` and each ``_validity``."""
+    found = {}
+    for path in (names.SERIES_META, *(f"{names.TRAJECTORY}/{name}/{names.VALIDITY}" for name in schema.blocks)):
+        document = read_document(source, path)
+        if document is not None:
+            found[path] = group_attributes(document, f"{source.name}: {path}")
+    return found

@@ -84,13 +84,17 @@ def _copy_nodes(source: Source, path: str, folder: Path) -> None:
     """Copy every object below a path, the trajectory's own arrays excepted."""
     for name in source.children(path):
         inner = f"{path}/{name}" if path else name
-        if inner == names.TRAJECTORY or (name.startswith(".") and name.endswith(TEMPORARY)):
+        if inner == names.TRAJECTORY:
             continue
         content = source.get(inner)
         if content is None:
             _copy_nodes(source, inner, folder)
-        else:
+        elif not _is_leftover(name):
             write_new_file(folder / inner, bytes(content))
+
+
+def _is_leftover(name: str) -> bool:
+    return name.startswith(".") and name.endswith(TEMPORARY)
 
 
 class _TrajectoryRepacker:
@@ -111,6 +115,7 @@ class _TrajectoryRepacker:
         self._copy_rest(names.TRAJECTORY)
         for path, (reader, rows, layout) in self._arrays.items():
             layout.attributes = reader.layout.free_attributes
+            layout.extra = reader.layout.extra
             self._encode(path, reader, rows, layout)
 
     def _plan(self) -> Iterator[tuple[str, tuple[ArrayReader, int, ArrayLayout]]]:
@@ -154,11 +159,12 @@ class _TrajectoryRepacker:
     def _copy_rest(self, path: str) -> None:
         for name in self._source.children(path):
             inner = f"{path}/{name}"
-            if inner in self._arrays or name == JOURNAL_NAME or name.endswith(TEMPORARY):
+            if inner in self._arrays or name == JOURNAL_NAME:
                 continue
             content = self._source.get(inner)
             if content is not None:
-                write_new_file(self._folder / inner, bytes(content))
+                if not _is_leftover(name):
+                    write_new_file(self._folder / inner, bytes(content))
             elif not names.is_layout_array(inner, self._reader.schema):
                 # An array of the layout that is not in the plan was left out of force by an interrupted commit.
                 self._copy_rest(inner)

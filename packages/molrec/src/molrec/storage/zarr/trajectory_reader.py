@@ -131,7 +131,7 @@ class TrajectoryReader(Sequence[Frame]):
 
     def _read_nstep(self, where: str) -> int:
         stated = self.attributes.get(names.NSTEP)
-        if stated is None:
+        if names.NSTEP not in self.attributes:
             present = [key for key in (StepProgression.key, TimeProgression.key) if key in self.attributes]
             if present:
                 raise FormatError(

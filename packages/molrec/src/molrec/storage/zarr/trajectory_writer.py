@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
+
 from molrec import typedjson
 from molrec.dtypes import row_bytes
 from molrec.errors import MolrecError, SchemaError
@@ -19,9 +21,10 @@ from molrec.model.alignment import check_system_names
 from molrec.model.frame import Frame
 from molrec.model.presentation import FrameChecker, Presentation, next_step, next_time
 from molrec.model.progression import StepProgression, TimeProgression
-from molrec.model.resolved import ResolvedRules, SectionRows
+from molrec.model.resolved import ResolvedRules
 from molrec.model.schema import BlockSchema, SequenceSchema
 from molrec.storage.zarr import names
+from molrec.storage.zarr.array_reader import open_array
 from molrec.storage.zarr.block_reader import BlockReader
 from molrec.storage.zarr.block_track import BlockTrack
 from molrec.storage.zarr.box_track import BoxTrack
@@ -30,7 +33,7 @@ from molrec.storage.zarr.extents import Storage, block_chunk_rows
 from molrec.storage.zarr.frame_group import read_section_rows
 from molrec.storage.zarr.layout import ArrayLayout
 from molrec.storage.zarr.lock import WriterLock
-from molrec.storage.zarr.reopen import Restorer
+from molrec.storage.zarr.reopen import Restorer, restored_group_attributes
 from molrec.storage.zarr.root import create_root, read_meta, require_root
 from molrec.storage.zarr.series_tracks import MetaTrack, ProgressionTrack
 from molrec.storage.zarr.shard_appender import ShardAppender
@@ -99,9 +102,11 @@ class TrajectoryWriter:
         self._fit = fit
         self._flush_every = flush_every
         self._nstep = 0
+        #: Attributes a producer gave the groups that otherwise have none, by path.
+        self._kept_attributes: dict[str, dict[str, Any]] = {}
         self._last_step: int | None = None
         self._has_times: bool | None = None
-        self._hold_against(self._other_sections(root))
+        self._hold_against(root)
         self._lock: WriterLock | None = WriterLock(root)
         self._committer = Committer(root, {names.SEQUENCE_SCHEMA: self._schema.to_document()})
         self._open_series()
@@ -109,18 +114,21 @@ class TrajectoryWriter:
         self._box = BoxTrack(self._dense)
         self._committer.create()
 
-    def _hold_against(self, sections: SectionRows) -> None:
-        """Prepare the checks every frame passes, given the row counts of the record's other sections."""
-        self._checker = FrameChecker(self._schema, sections["system"] or {})
-        self._rules = ResolvedRules(self._schema, sections)
-
-    @staticmethod
-    def _other_sections(root: Path) -> SectionRows:
+    def _hold_against(self, root: Path) -> None:
+        """Prepare the checks every frame passes, given the record's other sections."""
         source = DirectorySource(root)
         try:
-            return read_section_rows(source)
+            sections = read_section_rows(source)
+            shared = [
+                name
+                for name, declared in self._schema.blocks.items()
+                if "id" in declared.columns and name in (sections["system"] or {})
+            ]
+            ids = {name: array.read() for name in shared if (array := open_array(source, f"system/{name}/id"))}
         finally:
             source.close()
+        self._checker = FrameChecker(self._schema, sections["system"] or {}, ids)
+        self._rules = ResolvedRules(self._schema, sections)
 
     @classmethod
     def reopen(cls, path: str | os.PathLike[str], flush_every: int | None = None) -> Self:
@@ -159,13 +167,14 @@ class TrajectoryWriter:
         self._storage = Storage()
         reader = TrajectoryReader(source)
         self._schema, self._nstep = reader.schema, len(reader)
-        self._hold_against(self._other_sections(self.path))
+        self._hold_against(self.path)
         fixed = {
             key: value
             for key, value in reader.attributes.items()
             if key not in (names.NSTEP, StepProgression.key, TimeProgression.key)
         }
         self._committer = Committer(self.path, fixed, self._nstep)
+        self._kept_attributes = restored_group_attributes(source, self._schema)
         self._last_step = int(reader.steps[-1]) if self._nstep else None
         self._has_times = reader.times is not None if self._nstep else None
         self._blocks = {}
@@ -196,10 +205,10 @@ class TrajectoryWriter:
         restorer.cut_back()
 
     def _clear_uncommitted(self) -> None:
-        """Remove whatever a first commit that never finished left below the trajectory."""
-        for entry in (self.path / names.TRAJECTORY).iterdir():
-            if entry.is_dir():
-                shutil.rmtree(entry)
+        """Remove the arrays a first commit that never finished left below the trajectory."""
+        for folder in sorted((self.path / names.TRAJECTORY).rglob("*")):
+            if folder.is_dir() and names.is_layout_array(folder.relative_to(self.path).as_posix(), self._schema):
+                shutil.rmtree(folder)
 
     def _restore_series(self, restorer: Restorer, attributes: dict[str, Any]) -> None:
         steps, step_array = restorer.stamps(StepProgression, attributes, names.STEP)
@@ -239,7 +248,9 @@ class TrajectoryWriter:
                 "make one with SequenceSchema.from_frames([first_frame])",
                 "reject-malformed-schema",
             )
-        if flush_every is not None and (isinstance(flush_every, bool) or flush_every < 1):
+        if flush_every is not None and (
+            isinstance(flush_every, bool) or not isinstance(flush_every, (int, np.integer)) or flush_every < 1
+        ):
             raise SchemaError(
                 f"flush_every is a positive number of frames or None, found {flush_every!r}", "reject-flush-every"
             )
@@ -426,12 +437,12 @@ class TrajectoryWriter:
                 self._blocks[name] = self._make_block(name)
         blocks = list(self._blocks.values())
         first = [appender for block in blocks for appender in block.index_appenders()]
+        first += self._box.appenders()
         rest = [appender for block in blocks for appender in block.row_appenders()]
         series = [self._steps.hand_over(), self._times.hand_over() if self._has_times else None]
         rest += [appender for appender in series if appender is not None]
         if self._nstep:
             rest += [track.hand_over() for track in self._meta.values()]
-        rest += self._box.appenders()
         if not self.committed:
             self._choose_extents(first + rest, fit=final and self._fit)
         self._committer.commit(self._nstep, self._progressions(), first, self._groups(), rest, durable=durable)
@@ -445,9 +456,9 @@ class TrajectoryWriter:
             return {}
         blocks = self._blocks.values()
         groups = {f"{names.TRAJECTORY}/{block.name}": block.attributes() for block in blocks}
-        groups |= {f"{names.TRAJECTORY}/{block.name}/{names.VALIDITY}": {} for block in blocks if block.masks}
-        if self._meta:
-            groups[names.SERIES_META] = {}
+        plain = [f"{names.TRAJECTORY}/{block.name}/{names.VALIDITY}" for block in blocks if block.masks]
+        plain += [names.SERIES_META] if self._meta else []
+        groups |= {path: self._kept_attributes.get(path, {}) for path in plain}
         box = self._box.attributes()
         return groups if box is None else {**groups, names.BOX: box}
 
