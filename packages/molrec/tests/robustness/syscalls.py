@@ -29,6 +29,7 @@ class Interposer:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self._top = str(root)
         self._prefix = f"{root}{os.sep}"
         #: Open descriptors and their paths.
         self.descriptors: dict[int, str] = {}
@@ -71,7 +72,7 @@ class Interposer:
         if kwargs.get("dir_fd") is not None:
             folder = self.descriptors.get(kwargs["dir_fd"])
             return [] if folder is None else [f"{folder}{os.sep}{path}" for path in paths]
-        return paths if any(path.startswith(self._prefix) for path in paths) else []
+        return paths if any(path.startswith(self._prefix) or path == self._top for path in paths) else []
 
     def on_call(self, name: str, places: list[str], args: tuple[Any, ...], real: Callable[[], Any]) -> Any:
         """Do what is to be done at a call; `real` performs it."""

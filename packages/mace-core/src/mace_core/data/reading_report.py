@@ -38,6 +38,7 @@ class ReadingReport:
         self._path = path
         self._keys = keys
         self._no_data_ok = no_data_ok
+        self._count = 0
         self._seen: set[str] = set()
         self._failed = {name: _Frames() for name in keys.literals if name != "stress"}
         self._not_finite: dict[str, _Frames] = {}
@@ -52,6 +53,7 @@ class ReadingReport:
 
     def add(self, raw: RawFrame, configuration: Configuration) -> None:
         """Note what a frame has."""
+        self._count += 1
         properties = configuration.properties
         if len(self._seen) < len(_LABELS):
             self._seen.update(name for name in _LABELS if properties.get(name) is not None)
@@ -92,20 +94,22 @@ class ReadingReport:
         for name, frames in self._failed.items():
             if frames.count:
                 _LOG.warning(
-                    "%s: taking %s from the calculator failed in %d frames, the first of which is frame %d; there the "
-                    "value is None and its weight 0.0",
+                    "%s: taking %s from the calculator failed in %d of %d frames, first in frame %d; the value is None "
+                    "there and weighs 0.0",
                     self._path,
                     name,
                     frames.count,
+                    self._count,
                     frames.first,
                 )
         for name, frames in self._not_finite.items():
             _LOG.warning(
-                "%s: %s under %s is not finite in %d frames, the first of which is frame %d; it was kept",
+                "%s: %s under %s is not finite in %d of %d frames, first in frame %d; it was kept",
                 self._path,
                 name,
                 self._keys.described(name),
                 frames.count,
+                self._count,
                 frames.first,
             )
 

@@ -37,6 +37,7 @@ class Committer:
         self._folder = root / names.TRAJECTORY
         self._attributes = attributes
         self._nstep = nstep
+        self._begun = nstep > 0
         self._progressions: dict[str, Any] = {}
         self._groups: dict[str, dict[str, Any]] = {}
         self._appenders: dict[str, ShardAppender] = {}
@@ -92,6 +93,10 @@ class Committer:
         Raises:
             OSError: An operation failed; the last committed state is intact and the commit may be tried again.
         """
+        if nstep and not self._begun:
+            # Without a marker a reader counts the steps, which the first commit may not get past.
+            self._begun = True
+            self._write_group(durable=durable)
         staged_first = [appender for appender in first if appender.stage()]
         staged_rest = [appender for appender in rest if appender.stage()]
         staged = staged_first + staged_rest
@@ -141,7 +146,9 @@ class Committer:
             sync_directory(self._root)
 
     def _group_document(self) -> dict[str, Any]:
-        return group_document(self._attributes | {names.NSTEP: self._nstep} | self._progressions)
+        # A run that has not begun has no marker and no arrays, which every reader takes for no frames.
+        marker = {names.NSTEP: self._nstep} if self._begun else {}
+        return group_document(self._attributes | marker | self._progressions)
 
     # -- the journal ------------------------------------------------------------------------------------------------
 
