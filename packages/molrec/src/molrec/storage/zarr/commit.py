@@ -44,6 +44,7 @@ class Committer:
         self._root = root
         self._journal: int | None = None
         self._journal_bytes = 0
+        self._journal_torn = False
 
     @property
     def nstep(self) -> int:
@@ -159,21 +160,31 @@ class Committer:
         documents |= {path: group_document(attributes) for path, attributes in self._groups.items()}
         documents[names.TRAJECTORY] = self._group_document()
         line = encode_line("base", self._nstep, states, documents)
-        path = self._folder / JOURNAL_NAME
-        replace_file(path, line, durable=True)
-        sync_directory(self._folder)
+        replace_file(self._folder / JOURNAL_NAME, line, durable=True)
+        # The open file is the old journal now, which nobody would find; whatever fails next, it must not be added to.
         self._close_journal()
-        self._journal = os.open(path, os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0))
-        self._journal_bytes = len(line)
+        self._journal_torn = False
+        self._open_journal()
+        sync_directory(self._folder)
+
+    def _open_journal(self) -> None:
+        flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+        self._journal = os.open(self._folder / JOURNAL_NAME, flags)
+        self._journal_bytes = os.fstat(self._journal).st_size
 
     def _append_journal(self, line: bytes, *, durable: bool) -> None:
         if self._journal is None:
-            self._begin_journal()
+            self._open_journal()
         assert self._journal is not None
+        if self._journal_torn:
+            # A line that did not get through would end the journal for every line behind it.
+            os.ftruncate(self._journal, self._journal_bytes)
+        self._journal_torn = True
         append_bytes(self._journal, line)
-        self._journal_bytes += len(line)
         if durable:
             sync_file(self._journal)
+        self._journal_torn = False
+        self._journal_bytes += len(line)
 
     def _close_journal(self) -> None:
         if self._journal is not None:
