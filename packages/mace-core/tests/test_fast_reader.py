@@ -17,8 +17,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mace_core.data import Configuration, DataError, KeySpecification, iter_configurations, read_configurations
+from mace_core.data.ase_frames import read_with_ase
 from mace_core.data.extxyz_parser import column_parser
+from mace_core.data.frame_text import FrameText
 from mace_core.data.frames import ParserName
+from mace_core.data.raw_frame import RawFrame
 
 pytest.importorskip("extxyz")
 
@@ -75,16 +78,13 @@ def _assert_same(path: Path, key_spec: KeySpecification, **options: Any) -> Outc
 @pytest.fixture
 def ase_frames(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that the numbers of the frames read by ASE are added to."""
-    from mace_core.data import frames
-
     numbers: list[int] = []
-    read_with_ase = frames.read_with_ase
 
-    def noted(frame: Any, path: str) -> Any:
+    def noted(frame: FrameText, path: str) -> RawFrame:
         numbers.append(frame.frame_number)
         return read_with_ase(frame, path)
 
-    monkeypatch.setattr(frames, "read_with_ase", noted)
+    monkeypatch.setattr("mace_core.data.frames.read_with_ase", noted)
     return numbers
 
 
@@ -112,9 +112,10 @@ _COLUMNS = [
 ]  # fmt: skip
 _STRANGE_COLUMNS = ["forces:S:3", "Z:I:1", "numbers:I:1", "positions:R:3", "a-b:R:1", "pos:R:3", "a:R:0", "a:X:1"]
 _KEYS = [
-    *("energy", "REF_energy", "free_energy", "REF_stress", "REF_virials", "stress", "virial", "dipole"),
-    *("polarizability", "magmom", "polarization", "charges", "forces", "head", "total_charge", "total_spin", "elec_temp"),
-    *("config_type", "config_weight", "config_energy_weight", "config_forces_weight", "config_dipole_weight", "uid", "Comp", "note"),
+    *("energy", "REF_energy", "free_energy", "REF_stress", "REF_virials", "stress", "virial", "dipole", "magmom"),
+    *("polarizability", "polarization", "charges", "forces", "head", "total_charge", "total_spin", "elec_temp"),
+    *("config_type", "config_weight", "config_energy_weight", "config_forces_weight", "config_dipole_weight"),
+    *("uid", "Comp", "note"),
 ]  # fmt: skip
 _VALUES = [
     *("-1.5", "2", "0", "-0.0", "1e-5", "1e400", "12345678901234567890", "1234567890123456789", "007", "1_000", "nan"),
@@ -255,7 +256,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @given(_cases())
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_generated_files_are_read_alike(folder: Path, case: _Case) -> None:
     path = folder / "generated.xyz"
     path.write_bytes(case.text.encode())
@@ -304,7 +305,8 @@ _TYPED = "1\nProperties=species:S:1:pos:R:3:REF_charges:{}:1 REF_energy=-1.5\nH 
     ("kind", "value"),
     [
         *(("R", value) for value in ("1d5", "1D-5", "0x10", "1e400", "nan", "inf", "1_0", "1,5", "1e22", "-0", "5 6")),
-        *(("I", value) for value in ("2147483647", "2147483648", "-2147483649", "99999999999999999999", "1_0", "-0", "1.")),
+        *(("I", value) for value in ("2147483647", "2147483648", "-2147483649", "99999999999999999999")),
+        *(("I", value) for value in ("12345678", "123456789", "-0", "+7", "1_0", "1.", "1e3")),
         *(("L", value) for value in ("T", "True", "true", "TRUE", "false", "FALSE", "t", "1", "F")),
         *(("S", value) for value in ("0x10", "é", "a\x0bb", "a\x1cb", "a\0b", "x" * 5000)),
     ],
@@ -345,7 +347,7 @@ def test_arrays_are_the_configurations_own(tmp_path: Path) -> None:
     for configuration in configurations:
         for array in (configuration.positions, configuration.cell, configuration.properties["forces"]):
             assert array is not None
-            array += 1.0
+            np.add(array, 1.0, out=array)
     assert all(configuration.positions.tolist() == [[1, 1, 1]] for configuration in configurations)
     assert all(configuration.properties["forces"].tolist() == [[2, 3, 4]] for configuration in configurations)
     assert read_configurations(path, KeySpecification.from_defaults())[0].positions.tolist() == [[0, 0, 0]]
@@ -382,6 +384,5 @@ def test_a_version_that_cannot_do_it_is_not_used(monkeypatch: pytest.MonkeyPatch
 
 
 def test_an_unknown_parser_is_refused(tmp_path: Path) -> None:
-    stream = iter_configurations(tmp_path / "x.xyz", KeySpecification(), parser="fast")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="parser is 'auto', 'ase' or 'extxyz', not 'fast'"):
-        list(stream)
+        iter_configurations(tmp_path / "x.xyz", KeySpecification(), parser="fast")  # type: ignore[arg-type]

@@ -167,7 +167,7 @@ def _trajectory_facts(record: Record, trajectory: TrajectoryReader, sizes: _Size
             for key, declared in trajectory.schema.meta.items()
         },
         "cell": _cell_facts(trajectory.box_at(0)) if frames else None,
-        "cells": len(trajectory.box_series.boxes) if trajectory.box_series.fixed is None else 1,
+        "cells": trajectory.box_series.count if trajectory.box_series.fixed is None else 1,
     }
     atoms = record.system["atoms"].rows if record.system is not None and "atoms" in record.system else None
     facts |= _density(facts, blocks.get("atoms"), atoms)

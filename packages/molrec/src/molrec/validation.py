@@ -7,7 +7,7 @@ the record's faults and never changes it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -177,7 +177,10 @@ class _Validation:
         except FormatError as error:
             yield Finding(error.rule, names.BOX, "error", error.message)
             return
-        yield from _flat_cells(names.BOX, cells.boxes if cells.fixed is None else [cells.fixed])
+        try:
+            yield from _flat_cells(names.BOX, cells)
+        except FormatError as error:
+            yield Finding(error.rule, names.BOX, "error", error.message)
 
     def _check_rows(
         self, array: ArrayReader, rows: int, precision: float | None, done: int, total: int
@@ -240,7 +243,7 @@ def _off_grid_columns(section: str, frame: Frame) -> Iterator[Finding]:
                 yield _off_grid(f"{section}/{name}/{column}", precision)
 
 
-def _flat_cells(where: str, cells: Sequence[Box]) -> Iterator[Finding]:
+def _flat_cells(where: str, cells: Iterable[Box]) -> Iterator[Finding]:
     for cell in cells:
         if cell.cell_defined and np.linalg.det(cell.vectors) == 0.0:
             yield Finding(

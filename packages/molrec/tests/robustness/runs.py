@@ -173,18 +173,16 @@ def _cell(epoch: int) -> mr.Box:
     return mr.Box(np.eye(3) * (10.0 + epoch), origin, boundary)
 
 
-def small_run(length: int = 7, seed: int = 2, *, rare: bool = False) -> Run:
-    """Return a short run that still leaves every compact form: rows at 3, cell and times at 5, steps and origin at 6.
+def small_run(length: int = 7, seed: int = 2) -> Run:
+    """Return a short run that still leaves every compact form, and has a block that appears late.
 
-    With `rare` there is also a block that is seldom presented.
+    Rows change at frame 3; at 5 the cell, the times, and the block appears; at 6 the steps and the cell's origin.
     """
     schema = mr.SequenceSchema()
     schema.declare_column("atoms", "x", "f64").declare_precision("atoms", "x", 1e-3)
     schema.declare_column("atoms", "note", "string", nullable=True).declare_block("atoms", rows=3)
     schema.declare_column("field", "rho", "f64").declare_structural_shape("field", (2,))
-    schema.declare_meta("pe", "f64")
-    if rare:
-        schema.declare_column("rare", "level", "i16").declare_meta("tag", "json", fill=None)
+    schema.declare_column("late", "level", "i16").declare_meta("tag", "json", fill=None)
     frames = []
     for i in range(length):
         rng = np.random.default_rng([seed, i])
@@ -192,12 +190,11 @@ def small_run(length: int = 7, seed: int = 2, *, rare: bool = False) -> Run:
         atoms = mr.Block({"x": rng.normal(size=rows), "note": np.array(["n" * (i % 3)] * rows, dtype=STRING)})
         atoms.set_validity("note", rng.random(rows) < 0.7)
         blocks = {"atoms": atoms, "field": mr.Block({"rho": rng.normal(size=2)}, structural_shape=(2,))}
-        if rare and i % 5 == 1:
-            blocks["rare"] = mr.Block({"level": rng.integers(0, 99, 3).astype(np.int16)})
+        if i and i % 5 == 0:
+            blocks["late"] = mr.Block({"level": rng.integers(0, 99, 3).astype(np.int16)})
         frame = mr.Frame(blocks, box=mr.Box(np.eye(3) * (9.0 if i < 5 else i), [0.0, 0.5, 0.0] if i >= 6 else None))
-        frame.meta.set("pe", float(rng.normal()), tag="f64")
-        if rare and i % 2:
-            frame.meta.set("tag", [i], tag="json")
+        if i % 2:
+            frame.meta.set("tag", [i, float(rng.normal())], tag="json")
         frames.append(frame)
     steps = [i if i < 6 else i * i for i in range(length)]
     times = [0.1 * i if i < 5 else 0.1 * i + 0.03 for i in range(length)]

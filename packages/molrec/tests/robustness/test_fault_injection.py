@@ -272,7 +272,7 @@ def take_up(path: Path, how: str) -> None:
         mr.TrajectoryWriter.reopen(path, flush_every=FLUSH_EVERY).close()
 
 
-@pytest.mark.parametrize(("commit", "last"), [(2, "replace"), (4, "pwrite"), (4, "replace")])
+@pytest.mark.parametrize(("commit", "last"), [(3, "replace"), (5, "pwrite"), (5, "replace")])
 @pytest.mark.parametrize("how", ["reopen", "repair"])
 @pytest.mark.parametrize("mode", ["error", "death"])
 def test_reopening_ends_at_a_failing_call(mode: Mode, how: str, commit: int, last: str, scratch: Path) -> None:

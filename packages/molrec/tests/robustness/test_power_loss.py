@@ -20,7 +20,7 @@ from .stores import leftovers
 SHARES = 4
 TRIALS = 40
 
-SMALL = small_run(length=24, rare=True)
+SMALL = small_run(length=24)
 LARGE = run_of_everything(length=32)
 
 

@@ -17,12 +17,17 @@ from .runs import Run, content, run_of_everything, small_extents, small_run
 from .stores import array_documents, check_with_molrs, check_with_zarr, index_length, leftovers
 from .syscalls import FaultInjector, Interposer
 
-SMALL = small_run(length=12, rare=True)
-LARGE = run_of_everything(length=30)
+SMALL = small_run(length=12)
+LARGE = run_of_everything(length=16)
 #: After these frames the run is flushed explicitly, which ends at these counts.
 FLUSHED = (4, 9)
 DURABLE = (5, 10)
 FLUSH_EVERY = 2
+
+
+def index_lengths(record: Path) -> dict[str, int]:
+    return {array: index_length(document) for array, document in array_documents(record).items()}
+
 
 type Look = Callable[[], None]
 
@@ -104,13 +109,11 @@ class Voyage:
         #: Frames a reader finds.
         self.committed = 0
         self.rng = random.Random(f"{len(run)} {small}")
-        with small_extents(active=small):
-            self._write(mr.TrajectoryWriter(self.path, run.schema, flush_every=FLUSH_EVERY), lambda: None)
-        self.lengths = {array: index_length(document) for array, document in array_documents(self.path).items()}
-        shutil.rmtree(self.path)
-        self.committed = 0
-        self.watcher = IndexWatcher(self.path, self.lengths)
         self.writer: mr.TrajectoryWriter | None = None
+        with small_extents(active=small), mr.TrajectoryWriter(self.path, run.schema) as writer:
+            run.append_rest(writer)
+        self.watcher = IndexWatcher(self.path, index_lengths(self.path))
+        shutil.rmtree(self.path)
 
     def sail(self, after_commit: Look) -> None:
         with small_extents(active=self._small), self.watcher:
@@ -126,8 +129,14 @@ class Voyage:
             if ordinal in FLUSHED:
                 writer.flush()
                 self.committed = writer.committed
+                self.rewritten_so_far()
         writer.close()
         self.committed = writer.committed
+
+    def rewritten_so_far(self) -> list[tuple[Path, bytes, bytes]]:
+        """Return and forget the indexes rewritten since this was last asked."""
+        rewritten, self.watcher.rewritten = self.watcher.rewritten, []
+        return rewritten
 
     def look(self, path: Path | None = None) -> None:
         """Assert that a reader finds the committed frames at once, each exact."""
@@ -152,7 +161,7 @@ def test_torn_index_is_read_at_once(run: Run, small: bool, scratch: Path) -> Non
         else:
             first += 1
         cuts = list(tears(before, after, voyage.rng))
-        for cut in cuts if not torn % 3 or len(run) < 20 else cuts[::5]:
+        for cut in voyage.rng.sample(cuts, min(len(cuts), 8 if run is SMALL else 3)):
             overwrite(file, 0, cut)
             voyage.look()
             torn += 1
@@ -169,14 +178,14 @@ def test_torn_index_is_read_at_once(run: Run, small: bool, scratch: Path) -> Non
 
     def tear_committed() -> None:
         """An automatic flush is not on the device yet when it is committed."""
-        rewritten, voyage.watcher.rewritten = voyage.watcher.rewritten, []
+        rewritten = voyage.rewritten_so_far()
         for file, before, after in voyage.rng.sample(rewritten, min(3, len(rewritten))):
             tear(file, before, after)
 
     voyage.watcher.on_index = tear
     voyage.sail(tear_committed)
     voyage.look()
-    assert torn > 500
+    assert torn > 300
     assert repaired > 3
     assert first > 10
     assert later > 10
@@ -189,7 +198,7 @@ def test_every_byte_of_a_tear(scratch: Path) -> None:
 
     def tear(file: Path, before: bytes, after: bytes) -> None:
         name = file.relative_to(voyage.path).as_posix()
-        if name.startswith(("trajectory/atoms/x", "trajectory/meta/pe")) and voyage.rng.random() < 0.4:
+        if name.startswith(("trajectory/atoms/x", "trajectory/meta/tag")) and voyage.rng.random() < 0.4:
             seen[name] = seen.get(name, 0) + 1
             for place in range(len(after) + 1):
                 for cut in (after[:place] + before[place:], before[:place] + after[place:]):
@@ -210,7 +219,7 @@ def test_index_that_did_not_arrive(scratch: Path) -> None:
 
     def forget() -> None:
         nonlocal stale
-        rewritten, voyage.watcher.rewritten = voyage.watcher.rewritten, []
+        rewritten = voyage.rewritten_so_far()
         for file, before, after in rewritten:
             overwrite(file, 0, before)
             with mr.open(voyage.path) as record:
@@ -344,7 +353,7 @@ def test_journal_restores_after_a_failing_call(halves: bool, scratch: Path) -> N
         while writer.nstep < len(SMALL):
             writer = go_on(path, writer)
         writer.close()
-    lengths = {array: index_length(document) for array, document in array_documents(path).items()}
+    lengths = index_lengths(path)
     begun = next(number for number, call in enumerate(calls.made) if call == ("open", "trajectory/.journal"))
     targets = [
         number
@@ -363,7 +372,7 @@ def test_journal_restores_after_a_failing_call(halves: bool, scratch: Path) -> N
                 if watcher.injector.struck is None or writer.committed in {before_it, *DURABLE}:
                     continue
                 for file, before, after in rng.sample(watcher.rewritten, 1):
-                    for cut in tears(before, after, rng):
+                    for cut in rng.sample(list(tears(before, after, rng)), 3):
                         overwrite(file, 0, cut)
                         with mr.open(path) as record, noted(f"after the failure of call {watcher.injector.struck}"):
                             SMALL.check(record.trajectory, writer.committed)
@@ -372,7 +381,7 @@ def test_journal_restores_after_a_failing_call(halves: bool, scratch: Path) -> N
             with contextlib.suppress(OSError, mr.MolrecError):
                 writer.close()
         shutil.rmtree(path)
-    assert torn > 200
+    assert torn > 100
 
 
 @contextlib.contextmanager

@@ -7,16 +7,16 @@ says where, and in what of the common cases it lies: a row that is too short, a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from io import StringIO
 from typing import Any
 
 import numpy as np
 from ase.data import atomic_numbers
-from ase.io.extxyz import key_val_str_to_dict, parse_properties, read_xyz
+from ase.io.extxyz import key_val_str_to_dict, parse_properties
 
+from mace_core.data.ase_reader import read_atoms
 from mace_core.data.errors import DataError
 from mace_core.data.frame_text import FrameText
-from mace_core.data.raw_frame import DEFAULT_PROPERTIES, GRAPH_RESULTS, RawFrame, three_bools
+from mace_core.data.raw_frame import DEFAULT_PROPERTIES, GRAPH_RESULTS, RESULTS_OF_ANY_TYPE, RawFrame, three_bools
 
 __all__ = ["read_with_ase"]
 
@@ -31,22 +31,12 @@ def read_with_ase(frame: FrameText, path: str) -> RawFrame:
     Raises:
         DataError: ASE cannot read the frame.
     """
-    entries: set[str] = set()
-
-    def parse_comment(line: str) -> dict[str, Any]:
-        info: dict[str, Any] = key_val_str_to_dict(line)
-        entries.update(info)
-        return info
-
     try:
-        atoms = next(read_xyz(StringIO(frame.text()), 0, properties_parser=parse_comment))
+        atoms, _, graph_results, atom_results = read_atoms(frame.text())
     except Exception as error:
         # a parser of someone else's text may raise anything; nothing is swallowed
         problem, key = _diagnosis(frame, error)
         raise DataError(problem, path, frame.frame_number, key) from error
-
-    results = {} if atoms.calc is None else atoms.calc.results
-    graph_results = {name: results[name] for name in results if name in GRAPH_RESULTS and name in entries}
     return RawFrame(
         frame_number=frame.frame_number,
         comment=frame.comment,
@@ -57,19 +47,22 @@ def read_with_ase(frame: FrameText, path: str) -> RawFrame:
         graph=atoms.info,
         graph_results=graph_results,
         atom=atoms.arrays,
-        atom_results={name: np.asarray(results[name], order="C") for name in results if name not in graph_results},
+        atom_results={name: np.asarray(value, order="C") for name, value in atom_results.items()},
     )
 
 
 def _diagnosis(frame: FrameText, error: Exception) -> tuple[str, str | None]:
     """Say what is wrong with a frame that ASE refused, and with which key, as far as it can be told."""
-    comment = frame.comment.strip()
+    comment = "" if frame.vectors else frame.comment.strip()
     try:
-        info = key_val_str_to_dict(comment) if comment and not frame.vectors else {}
-        properties, names, _, converters = parse_properties(info.get("Properties", DEFAULT_PROPERTIES))
-    except (ValueError, AttributeError, IndexError, TypeError, KeyError) as comment_error:
+        info = key_val_str_to_dict(comment) if comment else {}
+    except (ValueError, TypeError) as comment_error:
         key = next((name for name in ("stress", "virial", "Lattice") if f" {name}, " in str(comment_error)), None)
         return f"the comment line cannot be read: {comment_error}", key
+    try:
+        properties, names, _, converters = parse_properties(info.get("Properties", DEFAULT_PROPERTIES))
+    except (ValueError, AttributeError) as columns_error:
+        return f"does not describe columns: {columns_error}", "Properties"
     columns = [name for name in names for _ in range(properties[name][1])]
     for number, row in enumerate(frame.rows):
         where = f"atom {number} (line {frame.line + 2 + number})"
@@ -79,10 +72,11 @@ def _diagnosis(frame: FrameText, error: Exception) -> tuple[str, str | None]:
                 expected = "the symbol of an element" if name == "species" else "a value of that column"
                 return f"{where}: {value!r} is not {expected}", name
         if len(values) < len(columns):
-            problem = (
-                f"{where} has {len(values)} values, `Properties` asks for {len(columns)}; is the atom count right?"
-            )
+            problem = f"{where} has {len(values)} values, not the {len(columns)} of `Properties`; is the count right?"
             return problem, columns[len(values)]
+    for name, value in info.items():
+        if name in GRAPH_RESULTS - RESULTS_OF_ANY_TYPE and np.asarray(value).dtype.kind not in "iufb":
+            return f"{value!r} is no number", name
     return f"ASE cannot read the frame: {type(error).__name__}: {error}", None
 
 

@@ -10,19 +10,19 @@ import re
 from collections.abc import Container
 from dataclasses import dataclass
 from functools import lru_cache
-from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from ase import Atoms
-from ase.io.extxyz import key_val_str_to_dict, read_xyz
+from ase.io.extxyz import key_val_str_to_dict
 
-from mace_core.data.raw_frame import GRAPH_RESULTS, three_bools
+from mace_core.data.ase_reader import read_atoms
+from mace_core.data.raw_frame import GRAPH_RESULTS, RESULTS_OF_ANY_TYPE, three_bools
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["OF_ANY_TYPE", "CommentLine", "parse_comment_line", "truth_spelling"]
+__all__ = ["CommentLine", "parse_comment_line", "truth_spelling"]
 
 # An entry is a word, or a word, an equals sign and a word or a text in double quotes; no character of it has a meaning
 # of its own to ASE. A number beyond 18 digits may or may not fit 64 bits.
@@ -43,9 +43,6 @@ _BARE = "T"
 _JSON = "_JSON "
 _UNPROCESSED = "uid"
 _MATRICES = frozenset({"stress", "virial"})
-OF_ANY_TYPE = frozenset({"energy", "free_energy", "magmom"})
-"""Calculator results that ASE keeps as they are; all others become arrays of float64."""
-
 _STRESS_ORDER = [0, 4, 8, 7, 6, 3]
 """Places of xx, yy, zz, yz, xz, xy among nine numbers in column-major order."""
 
@@ -160,7 +157,7 @@ def _matrix(text: str) -> NDArray[Any]:
 
 def _result(key: str, value: Any) -> Any:
     """Convert a value as ASE's calculator does."""
-    if key in OF_ANY_TYPE:
+    if key in RESULTS_OF_ANY_TYPE:
         return value
     if isinstance(value, str | bool):
         raise _NotPlain
@@ -182,21 +179,14 @@ def _pbc(text: str) -> tuple[bool, bool, bool]:
 
 def _left_to_ase(line: str) -> CommentLine | None:
     """Have ASE read a frame that has this comment line and no atoms."""
-    info: dict[str, Any] = {}
-
-    def parse(text: str) -> dict[str, Any]:
-        info.update(key_val_str_to_dict(text))
-        return dict(info)
-
     try:
-        atoms = next(read_xyz(StringIO(f"0\n{line}"), 0, properties_parser=parse))
+        read = read_atoms(f"0\n{line}")
     except Exception:  # noqa: BLE001 - the caller reads the whole frame with ASE and reports what ASE says of it
         return None
-    results = {} if atoms.calc is None else atoms.calc.results
     return CommentLine(
-        properties=info.get("Properties"),
-        cell=np.array(atoms.cell, dtype=float),
-        pbc=three_bools(atoms.pbc),
-        graph=atoms.info,
-        graph_results={name: results[name] for name in results if name in GRAPH_RESULTS and name in info},
+        properties=read.entries.get("Properties"),
+        cell=np.array(read.atoms.cell, dtype=float),
+        pbc=three_bools(read.atoms.pbc),
+        graph=read.atoms.info,
+        graph_results=read.graph_results,
     )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 __all__ = ["Configuration", "ConfigurationList"]
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False)
 class Configuration:
     """One structure with its labels and their weights. Compared by identity, as its arrays have no single truth.
 
@@ -50,6 +50,8 @@ class ConfigurationList(list[Configuration]):
         atomic_energies: Energy in eV by atomic number; empty unless isolated atoms were asked for.
     """
 
-    def __init__(self, configurations: Iterable[Configuration] = (), atomic_energies: dict[int, float] | None = None):
+    def __init__(
+        self, configurations: Iterable[Configuration] = (), atomic_energies: dict[int, float] | None = None
+    ) -> None:
         super().__init__(configurations)
         self.atomic_energies: dict[int, float] = {} if atomic_energies is None else dict(atomic_energies)

@@ -33,7 +33,7 @@ class ConfigurationBuilder:
         config_type_weights: Weight by config type, 1.0 for those it does not name; copied.
 
     Raises:
-        ValueError: A config type is no text, or its weight no number.
+        ValueError: The head name or a config type is no text, or a weight no number.
     """
 
     def __init__(
@@ -41,6 +41,8 @@ class ConfigurationBuilder:
     ) -> None:
         self._path = path
         self._keys = keys
+        if not isinstance(head_name, str):
+            raise ValueError(f"head_name is text, not {head_name!r}")  # noqa: TRY004 - one class for arguments
         self._head_name = head_name
         self._type_weights: dict[str, float] = {}
         for config_type, weight in (config_type_weights or {}).items():

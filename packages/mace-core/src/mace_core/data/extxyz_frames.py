@@ -17,10 +17,10 @@ from ase.calculators.calculator import all_properties
 from ase.data import atomic_numbers
 from ase.io.extxyz import REV_PROPERTY_NAME_MAP, parse_properties
 
-from mace_core.data.comment_line import OF_ANY_TYPE, CommentLine, parse_comment_line
+from mace_core.data.comment_line import CommentLine, parse_comment_line
 from mace_core.data.extxyz_parser import ColumnParser, letters
 from mace_core.data.frame_text import FrameText
-from mace_core.data.raw_frame import DEFAULT_PROPERTIES, RawFrame
+from mace_core.data.raw_frame import DEFAULT_PROPERTIES, RESULTS_OF_ANY_TYPE, RawFrame
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -118,7 +118,7 @@ def _raw_frame(
         values = columns[column.name][rows]
         if not column.in_calculator:
             atom[column.ase_name] = values.astype(object) if column.kind == "S" else values.copy()
-        elif column.ase_name in OF_ANY_TYPE:
+        elif column.ase_name in RESULTS_OF_ANY_TYPE:
             atom_results[column.ase_name] = values.copy()
         else:
             atom_results[column.ase_name] = values.astype(float)

@@ -10,6 +10,7 @@ import bz2
 import gzip
 import lzma
 import sys
+import zlib
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -76,7 +77,9 @@ def split_frames(path: str) -> Iterator[FrameText]:
                 yield frame
                 index += 1
             _expect_nothing(path, lines, index, line)
-        except (EOFError, gzip.BadGzipFile, lzma.LZMAError) as error:
+        except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+            if opener is open:
+                raise
             raise DataError(f"the compressed file is damaged: {error}", path, index) from error
     if index == 0:
         raise DataError("the file holds no frame", path)

@@ -13,7 +13,7 @@ from mace_core.data.frame_text import FrameText, split_frames
 from mace_core.data.raw_frame import RawFrame
 from mace_core.data.resolved_keys import ResolvedKeys
 
-__all__ = ["ParserName", "iter_raw_frames"]
+__all__ = ["ParserName", "chosen_parser", "iter_raw_frames"]
 
 ParserName = Literal["auto", "ase", "extxyz"]
 
@@ -25,40 +25,46 @@ _ALWAYS_THERE = frozenset({"numbers", "positions"})
 """Arrays every structure of ASE has; only ASE's own reader hands them out under a key."""
 
 
-def iter_raw_frames(path: str, keys: ResolvedKeys, parser: ParserName = "auto") -> Iterator[RawFrame]:
+def chosen_parser(name: ParserName = "auto") -> ColumnParser | None:
+    """Return the C parser to use; None for ASE alone.
+
+    Args:
+        name: ``auto`` for the C parser where it is installed, ``ase`` for ASE alone, ``extxyz`` to insist on the C
+            parser being there.
+
+    Raises:
+        ImportError: The C parser was insisted on and is not there.
+        ValueError: There is no parser of that name.
+    """
+    if name not in ("auto", "ase", "extxyz"):
+        raise ValueError(f"parser is 'auto', 'ase' or 'extxyz', not {name!r}")
+    found = None if name == "ase" else column_parser()
+    if found is None and name == "extxyz":
+        raise ImportError("the C parser `extxyz` is not usable here; pip install 'mace-core[fast]'")
+    return found
+
+
+def iter_raw_frames(path: str, keys: ResolvedKeys, parser: ColumnParser | None) -> Iterator[RawFrame]:
     """Yield the frames of a file in order, holding a few dozen at a time.
 
     Args:
         path: The file.
         keys: Which entries and columns are wanted.
-        parser: ``auto`` for the C parser where it is installed and reads a frame as ASE does, ``ase`` for ASE alone,
-            ``extxyz`` to insist on the C parser being there.
+        parser: The C parser, used for what it reads as ASE does; None for ASE alone.
 
     Raises:
         OSError: The file cannot be opened.
         DataError: It cannot be read.
-        ImportError: The C parser was insisted on and is not there.
-        ValueError: There is no parser of that name.
     """
     frames = split_frames(path)
-    column_parser_ = _column_parser(parser)
-    if column_parser_ is None or keys.wanted_atom & _ALWAYS_THERE:
+    if parser is None or keys.wanted_atom & _ALWAYS_THERE:
         for frame in frames:
             yield read_with_ase(frame, path)
         return
     for window in _windows(frames):
-        raw_frames = read_with_extxyz(window, column_parser_, keys.wanted_graph, keys.wanted_atom)
+        raw_frames = read_with_extxyz(window, parser, keys.wanted_graph, keys.wanted_atom)
         for frame, raw in zip(window, raw_frames, strict=True):
             yield read_with_ase(frame, path) if raw is None else raw
-
-
-def _column_parser(parser: ParserName) -> ColumnParser | None:
-    if parser not in ("auto", "ase", "extxyz"):
-        raise ValueError(f"parser is 'auto', 'ase' or 'extxyz', not {parser!r}")
-    found = None if parser == "ase" else column_parser()
-    if found is None and parser == "extxyz":
-        raise ImportError("the C parser `extxyz` is not usable here; pip install 'mace-core[fast]'")
-    return found
 
 
 def _windows(frames: Iterable[FrameText]) -> Iterator[list[FrameText]]:

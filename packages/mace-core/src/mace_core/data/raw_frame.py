@@ -15,13 +15,16 @@ from ase.io.extxyz import per_config_properties
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["DEFAULT_PROPERTIES", "GRAPH_RESULTS", "RawFrame", "three_bools"]
+__all__ = ["DEFAULT_PROPERTIES", "GRAPH_RESULTS", "RESULTS_OF_ANY_TYPE", "RawFrame", "three_bools"]
 
 DEFAULT_PROPERTIES = "species:S:1:pos:R:3"
 """The columns of a frame that does not describe them."""
 
 GRAPH_RESULTS = frozenset(per_config_properties)
 """Names of comment-line entries that ASE keeps in the calculator."""
+
+RESULTS_OF_ANY_TYPE = frozenset({"energy", "free_energy", "magmom"})
+"""What ASE's calculator keeps as it is; it makes arrays of ``float64`` of everything else."""
 
 
 @dataclass(slots=True, eq=False)

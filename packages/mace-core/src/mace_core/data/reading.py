@@ -12,7 +12,7 @@ from typing import Self
 
 from mace_core.data.configuration import Configuration, ConfigurationList
 from mace_core.data.configuration_builder import ConfigurationBuilder
-from mace_core.data.frames import ParserName, iter_raw_frames
+from mace_core.data.frames import ParserName, chosen_parser, iter_raw_frames
 from mace_core.data.isolated_atoms import IsolatedAtoms, is_isolated_atom
 from mace_core.data.keys import KeySpecification
 from mace_core.data.reading_report import ReadingReport
@@ -79,21 +79,22 @@ def iter_configurations(
         An iterator with the attribute ``atomic_energies``, which is complete when the iterator has ended.
 
     Raises:
-        ValueError: A name stands in both halves of the specification, or a weight in ``config_type_weights`` is no
-            number; at once.
-        OSError: The file cannot be opened; like all that follow, while iterating.
-        DataError: The file or a frame of it cannot be read; two isolated atoms of an element disagree; or, at the end,
-            there is no energy, forces or dipole in it.
+        ValueError: A name stands in both halves of the specification, a weight in ``config_type_weights`` is no number,
+            or there is no parser of that name.
         ImportError: The C parser was insisted on and is not there.
+        OSError: While iterating: the file cannot be opened.
+        DataError: While iterating: the file or a frame of it cannot be read, or two isolated atoms of an element
+            disagree; at the end: there is no energy, forces or dipole in the file.
     """
     name = os.fspath(path)
     keys = ResolvedKeys(key_spec)
     builder = ConfigurationBuilder(name, keys, head_name, config_type_weights)
+    column_parser = chosen_parser(parser)
 
     def configurations() -> Generator[Configuration, None, dict[int, float]]:
         report = ReadingReport(name, keys, no_data_ok=no_data_ok)
         isolated_atoms = IsolatedAtoms(name, keys.key("energy"))
-        for raw in iter_raw_frames(name, keys, parser):
+        for raw in iter_raw_frames(name, keys, column_parser):
             configuration = builder.build(raw)
             report.add(raw, configuration)
             if extract_isolated_atoms and is_isolated_atom(configuration):

@@ -18,15 +18,15 @@ from collections.abc import Mapping
 
 from ase.io.extxyz import REV_PROPERTY_NAME_MAP
 
-from mace_core.data.keys import KeySpecification
+from mace_core.data.keys import DefaultKeys, KeySpecification
 
 __all__ = ["CONFIG_TYPE", "CONFIG_WEIGHT", "ResolvedKeys"]
 
 CONFIG_TYPE = "config_type"
 CONFIG_WEIGHT = "config_weight"
 
-_LITERALS = {"energy": "REF_energy", "forces": "REF_forces", "stress": "REF_stress"}
-_FALLBACKS = {"energy": "REF_energy", "forces": "REF_forces", "dipole": "REF_dipole"}
+_LITERALS = {name: DefaultKeys[name.upper()].value for name in ("energy", "forces", "stress")}
+_FALLBACKS = {name: _LITERALS.get(name, f"REF_{name}") for name in ("energy", "forces", "dipole")}
 """Where the presence check looks for a property that the specification does not have."""
 
 

@@ -45,6 +45,7 @@ class ArrayReader:
         self.layout = layout
         self._indexes: dict[int, Array] = {}
         self._shard_paths: dict[int, str] = {}
+        self._kept: tuple[int, Array] | None = None
         self._where = f"{source.name}: {path}"
 
     # -- chunks -----------------------------------------------------------------------------------------------------
@@ -178,6 +179,18 @@ class ArrayReader:
         out: Array = np.empty((end - start, *layout.trailing), dtype=layout.numpy)
         self.read_into(out, start)
         return out
+
+    def row(self, position: int) -> Array:
+        """Return one row, ``trailing``; the chunk it lies in is kept for the next one."""
+        if not self.layout.simple:
+            only: Array = self.read(position, position + 1)[0]
+            return only
+        number, place = divmod(position, self.layout.chunk_rows)
+        kept = self._kept
+        if kept is None or kept[0] != number:
+            kept = self._kept = (number, self.chunk(number))
+        found: Array = kept[1][place]
+        return found
 
     def read_into(self, out: Array, start: int) -> None:
         """Fill `out` with rows from `start` on, whole chunks decoded in place and in batches."""

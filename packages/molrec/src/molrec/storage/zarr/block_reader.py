@@ -22,7 +22,7 @@ from molrec.storage.zarr.chunk_cache import ChunkCache
 from molrec.storage.zarr.frame_group import group_attributes
 from molrec.storage.zarr.sources import Source, read_document
 
-__all__ = ["BlockReader"]
+__all__ = ["BlockReader", "check_ascending", "read_dense", "read_ordinals"]
 
 _group_ids = count()
 
@@ -128,7 +128,9 @@ class BlockReader:
         # unless it died before it filled them.
         unfilled = uniform_rows is not None and step_index is not None and not step_index.layout.rows
         if step_index is not None and offset is not None and not unfilled:
-            return UpdateIndex.from_arrays(self._read_u64(step_index), self._read_u64(offset), nstep, self._where)
+            ordinals = self._read_ordinals(step_index, nstep)
+            committed = int((ordinals < np.uint64(nstep)).sum())
+            return UpdateIndex.from_arrays(ordinals, self._read_u64(offset, committed + 1), nstep, self._where)
         lengths = [reader.layout.rows for reader in self.columns.values()]
         stored = min(lengths, default=0)
         if uniform_rows is not None:
@@ -141,7 +143,7 @@ class BlockReader:
                 )
             return UpdateIndex.regular(uniform_rows, stored, nstep)
         # One array alone is what is left of a first update that was never committed.
-        abandoned = step_index is None or not (self._read_u64(step_index) < np.uint64(nstep)).any()
+        abandoned = step_index is None or not (self._read_ordinals(step_index, nstep) < np.uint64(nstep)).any()
         if stored or not abandoned:
             raise FormatError(
                 f"{self._where} holds rows but neither elision markers nor both {names.STEP_INDEX} and {names.OFFSET}",
@@ -149,14 +151,22 @@ class BlockReader:
             )
         return UpdateIndex(0, 0, None, None)
 
-    def _read_u64(self, reader: ArrayReader) -> Array:
+    def _read_ordinals(self, reader: ArrayReader, nstep: int) -> Array:
+        """Return the entries of ``step_index`` up to the chunk in which an uncommitted tail begins."""
+        self._check_u64(reader)
+        return read_ordinals(reader, nstep)
+
+    def _read_u64(self, reader: ArrayReader, most: int) -> Array:
+        self._check_u64(reader)
+        return reader.read(0, min(most, reader.layout.rows))
+
+    def _check_u64(self, reader: ArrayReader) -> None:
         if reader.layout.dtype != "u64" or reader.layout.trailing:
             raise FormatError(
                 f"{self._source.name}: {reader.path} is u64 with one value per entry, found {reader.layout.dtype} with "
                 f"shape {list(reader.layout.shape)}",
                 "reject-array-disagrees",
             )
-        return reader.read()
 
     def _read_markers(self) -> int | None:
         """Return ``uniform_rows`` of an elided block, or None."""
@@ -294,6 +304,22 @@ def _group(readers: dict[str, ArrayReader]) -> list[_ColumnGroup]:
         key: Any = (layout.pipeline, layout.dtype, layout.chunk_shape) if fused and 0 not in layout.trailing else name
         together.setdefault(repr(key), []).append((name, reader))
     return [_ColumnGroup(members) for members in together.values()]
+
+
+def read_ordinals(reader: ArrayReader, nstep: int) -> Array:
+    """Return the leading entries of a ``step_index``, up to the end of the chunk that holds the first ``>= nstep``.
+
+    What lies behind it was never committed and need not even be readable.
+    """
+    if not reader.layout.simple:
+        return reader.read()
+    pieces: list[Array] = [np.empty(0, dtype=np.uint64)]
+    step = reader.layout.chunk_rows
+    for start in range(0, reader.layout.rows, step):
+        pieces.append(reader.read(start, min(start + step, reader.layout.rows)))
+        if (pieces[-1] >= np.uint64(nstep)).any():
+            break
+    return np.concatenate(pieces)
 
 
 def read_dense(source: Source, path: str, dtype: str, trailing: tuple[int, ...], least: int) -> ArrayReader | None:

@@ -42,6 +42,8 @@ class Committer:
         self._groups: dict[str, dict[str, Any]] = {}
         self._appenders: dict[str, ShardAppender] = {}
         self._root = root
+        #: Whether an interrupt fell between the arrays while they took the committed state over.
+        self.unsound = False
         self._journal: int | None = None
         self._journal_bytes = 0
         self._journal_torn = False
@@ -108,15 +110,18 @@ class Committer:
         for appender in staged_rest:
             appender.write_metadata(durable=durable)
         previous = (self._nstep, self._progressions)
+        self.unsound = True
         self._nstep, self._progressions = nstep, progressions
         try:
             self._write_group(durable=durable)
         except BaseException:
             self._nstep, self._progressions = previous
+            self.unsound = False
             raise
         for appender in staged:
             appender.settle()
             self._appenders[appender.path] = appender
+        self.unsound = False
         if durable:
             sync_directory(self._folder)
             self._begin_journal()

@@ -7,6 +7,7 @@ any single one of them. ``docs/spec/commit.md`` states the order in which writer
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,14 +67,19 @@ def sync_directory(path: Path) -> None:
 def replace_file(path: Path, data: bytes, *, durable: bool) -> None:
     """Replace a file in one step: a reader sees the old content or the new, never a part."""
     temporary = path.with_name(f".{path.name}{TEMPORARY}")
-    file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
     try:
-        append_bytes(file, data)
-        if durable:
-            os.fsync(file)
-    finally:
-        os.close(file)
-    os.replace(temporary, path)
+        file = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        try:
+            append_bytes(file, data)
+            if durable:
+                os.fsync(file)
+        finally:
+            os.close(file)
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
 
 
 def write_new_file(path: Path, data: bytes) -> None:

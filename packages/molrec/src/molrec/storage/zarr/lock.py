@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Self
+from weakref import WeakSet
 
 from molrec.errors import SchemaError
 
@@ -14,6 +15,18 @@ except ImportError:  # not a POSIX system: the format's live form asks for one, 
     fcntl = None  # type: ignore[assignment]
 
 __all__ = ["WriterLock"]
+
+#: Locks of this process. A forked child shares the open file and would keep the lock alive past its parent.
+_held: WeakSet[WriterLock] = WeakSet()
+
+
+def _let_go_in_child() -> None:
+    for lock in list(_held):
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go_in_child)
 
 
 class WriterLock:
@@ -25,6 +38,7 @@ class WriterLock:
 
     def __init__(self, root: Path) -> None:
         self._file: int | None = os.open(root / "zarr.json", os.O_RDWR | getattr(os, "O_CLOEXEC", 0))
+        _held.add(self)
         if fcntl is None:
             return
         try:

@@ -23,7 +23,7 @@ from molrec.storage.zarr.box_reader import BoxSeries
 from molrec.storage.zarr.codecs import CHECKSUM_BYTES
 from molrec.storage.zarr.files import TEMPORARY, write_document
 from molrec.storage.zarr.frame_group import group_attributes
-from molrec.storage.zarr.journal import EMPTY_ENTRY
+from molrec.storage.zarr.journal import EMPTY_ENTRY, JOURNAL_NAME
 from molrec.storage.zarr.shard_appender import ShardAppender
 from molrec.storage.zarr.sources import DirectorySource, read_document
 
@@ -95,12 +95,14 @@ class Restorer:
 
     def cut_back(self) -> None:
         """Put cleaned indexes and committed shapes on disk; the journal must hold the state already."""
-        for appender in self.appenders:
-            appender.rewrite_index()
+        # Shapes first: a shape past its index would promise chunks that are gone.
         for appender in self._longer:
             write_document(self._root / appender.path, appender.layout.to_document(), durable=True)
-        for leftover in (self._root / names.TRAJECTORY).rglob(f".zarr.json{TEMPORARY}"):
-            leftover.unlink()
+        for appender in self.appenders:
+            appender.rewrite_index()
+        for name in ("zarr.json", JOURNAL_NAME):
+            for leftover in (self._root / names.TRAJECTORY).rglob(f".{name}{TEMPORARY}"):
+                leftover.unlink()
 
     def drop(self, path: str) -> None:
         """Remove an array an interrupted commit left behind, which is not in force."""

@@ -148,7 +148,7 @@ class _TrajectoryRepacker:
             yield from self._dense(f"{names.SERIES_META}/{key}", nstep)
         cells = self._reader.box_series
         for part in cells.arrays:
-            yield from self._dense(f"{names.BOX}/{part}", len(cells.boxes))
+            yield from self._dense(f"{names.BOX}/{part}", cells.count)
 
     def _dense(self, path: str, rows: int) -> Iterator[tuple[str, tuple[ArrayReader, int, ArrayLayout]]]:
         array = open_array(self._source, path)

@@ -81,13 +81,14 @@ class SeriesMeta(Mapping[str, Any]):
         """Return the meta of one frame."""
         values = {}
         for key, declared in self._schema.meta.items():
-            value = self[key][ordinal]
-            if isinstance(value, np.ndarray):
+            value = self._readers[key].row(ordinal)
+            if declared.tag == "json":
+                where = f"{self._source.name}: {names.SERIES_META}/{key}[{ordinal}]"
+                values[key] = typedjson.parse_json(str(value), where)
+            elif isinstance(value, np.ndarray):
                 values[key] = tuple(value.tolist())
             else:
                 values[key] = value.item() if isinstance(value, np.generic) else value
-            if declared.tag == "json":
-                values[key] = typedjson.coerce("json", value, key)  # a copy: documents are mutable
         return Meta._trusted(values, {key: declared.tag for key, declared in self._schema.meta.items()})
 
     def __iter__(self) -> Iterator[str]:

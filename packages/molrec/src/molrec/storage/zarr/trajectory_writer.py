@@ -81,7 +81,12 @@ class TrajectoryWriter:
         storage = Storage(profile, compression)
         root = Path(path)
         create_root(root, meta, {} if system is None else {"system": system})
-        self._begin(root, schema, storage, flush_every, fit=storage.profile == "archive")
+        try:
+            self._begin(root, schema, storage, flush_every, fit=storage.profile == "archive")
+        except BaseException:
+            # Nothing was committed and nobody else has seen it: the way is free for another try.
+            shutil.rmtree(root, ignore_errors=True)
+            raise
 
     @classmethod
     def in_record(
@@ -107,12 +112,17 @@ class TrajectoryWriter:
         self._last_step: int | None = None
         self._has_times: bool | None = None
         self._hold_against(root)
+        self._unsound = False
         self._lock: WriterLock | None = WriterLock(root)
         self._committer = Committer(root, {names.SEQUENCE_SCHEMA: self._schema.to_document()})
         self._open_series()
         self._blocks: dict[str, BlockTrack] = {}
         self._box = BoxTrack(self._dense)
-        self._committer.create()
+        try:
+            self._committer.create()
+        except BaseException:
+            self._release()
+            raise
 
     def _hold_against(self, root: Path) -> None:
         """Prepare the checks every frame passes, given the record's other sections."""
@@ -153,6 +163,7 @@ class TrajectoryWriter:
         read_meta(source)
         writer = cls.__new__(cls)
         writer.path, writer._flush_every, writer._fit = root, flush_every, False
+        writer._unsound = False
         writer._lock = WriterLock(root)
         try:
             writer._restore(source)
@@ -190,14 +201,12 @@ class TrajectoryWriter:
             self._restore_block(restorer, reader.block_reader(name))
         cells = reader.box_series
         extra = restorer.boxes(cells)
-        stored = {
-            f"{names.BOX}/{part}": restorer.array(f"{names.BOX}/{part}", len(cells.boxes)) for part in cells.arrays
-        }
+        stored = {f"{names.BOX}/{part}": restorer.array(f"{names.BOX}/{part}", cells.count) for part in cells.arrays}
         self._box = BoxTrack(
             lambda path, dtype, trailing: stored.get(path) or self._dense(path, dtype, trailing),
             cells.fixed,
             cells.latest,
-            len(cells.boxes),
+            cells.count,
             cells.arrays,
             extra,
         )
@@ -381,6 +390,7 @@ class TrajectoryWriter:
             self._rules.check_change(ordinal, presented, latest)
         except SchemaError as error:
             raise SchemaError(f"{where}: {error.message}", error.rule) from error
+        self._unsound = True
         self._steps.add(stamp)
         if moment is not None:
             self._times.add(moment)
@@ -391,6 +401,7 @@ class TrajectoryWriter:
         self._last_step = stamp
         self._has_times = moment is not None
         self._nstep += 1
+        self._unsound = False
         if self._nstep - self.committed >= self._flush_interval():
             self._commit(durable=self._committer.journal_is_long)
 
@@ -432,6 +443,7 @@ class TrajectoryWriter:
         self._commit(durable=True)
 
     def _commit(self, *, durable: bool, final: bool = False) -> None:
+        self._unsound = True
         if self._nstep:
             for name in self._schema.blocks.keys() - self._blocks.keys():
                 self._blocks[name] = self._make_block(name)
@@ -445,6 +457,7 @@ class TrajectoryWriter:
             rest += [track.hand_over() for track in self._meta.values()]
         if not self.committed:
             self._choose_extents(first + rest, fit=final and self._fit)
+        self._unsound = False
         self._committer.commit(self._nstep, self._progressions(), first, self._groups(), rest, durable=durable)
 
     def _progressions(self) -> dict[str, Any]:
@@ -471,6 +484,7 @@ class TrajectoryWriter:
         if self._lock is None:
             return
         try:
+            self._require_open()
             self._commit(durable=True, final=True)
             self._committer.finish()
         finally:
@@ -489,6 +503,12 @@ class TrajectoryWriter:
         if self._lock is None:
             raise SchemaError(
                 f"{self.path}: this writer is closed; continue with TrajectoryWriter.reopen", "reject-writer-closed"
+            )
+        if self._unsound or self._committer.unsound:
+            raise SchemaError(
+                f"{self.path}: the writer was interrupted while it took a frame and holds a part of it; close it and "
+                "continue with TrajectoryWriter.reopen after the last committed frame",
+                "reject-writer-closed",
             )
 
     def __enter__(self) -> Self:
