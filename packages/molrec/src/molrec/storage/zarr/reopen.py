@@ -20,7 +20,7 @@ from molrec.storage.zarr import names
 from molrec.storage.zarr.array_reader import ArrayReader, open_array
 from molrec.storage.zarr.block_reader import BlockReader
 from molrec.storage.zarr.box_reader import BoxSeries
-from molrec.storage.zarr.codecs import CHECKSUM_BYTES
+from molrec.storage.zarr.codecs import CHECKSUM_BYTES, checksum
 from molrec.storage.zarr.files import TEMPORARY, write_document
 from molrec.storage.zarr.frame_group import group_attributes
 from molrec.storage.zarr.journal import EMPTY_ENTRY, JOURNAL_NAME
@@ -46,6 +46,7 @@ class Restorer:
         self._nstep = nstep
         self.appenders: list[ShardAppender] = []
         self._longer: list[ShardAppender] = []
+        self._excess: list[Path] = []
 
     def array(self, path: str, rows: int) -> ShardAppender:
         """Return the appender of a stored array at its committed length."""
@@ -64,7 +65,7 @@ class Restorer:
         if layout.rows != rows:
             self._longer.append(appender)
         layout.shape = (rows, *layout.trailing)
-        self._drop_shards_past(path, appender, rows)
+        self._excess += self._shards_past(path, appender, rows)
         return appender
 
     def _appender(self, reader: ArrayReader, rows: int) -> ShardAppender:
@@ -81,17 +82,18 @@ class Restorer:
         raw = self._source.get_range(f"{reader.path}/{layout.chunk_path(shard)}", 0, index.nbytes + CHECKSUM_BYTES)
         in_place = np.frombuffer(bytes(raw or b"")[: index.nbytes].ljust(index.nbytes, b"\0"), dtype="<u8")
         stale = np.flatnonzero((in_place.reshape(index.shape) != index).any(axis=1))
+        if not stale.size and bytes(raw or b"")[index.nbytes :] != checksum(index.tobytes()).to_bytes(4, "little"):
+            stale = np.array([last])  # every slot arrived, their checksum did not
         return ShardAppender(
             self._root, reader.path, layout, rows, tail, index, on_disk=True, stale=tuple(stale.tolist())
         )
 
-    def _drop_shards_past(self, path: str, appender: ShardAppender, rows: int) -> None:
+    def _shards_past(self, path: str, appender: ShardAppender, rows: int) -> list[Path]:
         layout = appender.layout
         kept = -(-rows // (layout.chunk_rows * layout.chunks_per_shard))
         folder = self._root / path / "c"
-        for entry in folder.iterdir() if folder.is_dir() else ():
-            if entry.name.isdigit() and int(entry.name) >= kept:
-                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        entries = folder.iterdir() if folder.is_dir() else ()
+        return [entry for entry in entries if entry.name.isdigit() and int(entry.name) >= kept]
 
     def cut_back(self) -> None:
         """Put cleaned indexes and committed shapes on disk; the journal must hold the state already."""
@@ -100,6 +102,8 @@ class Restorer:
             write_document(self._root / appender.path, appender.layout.to_document(), durable=True)
         for appender in self.appenders:
             appender.rewrite_index()
+        for entry in self._excess:
+            shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
         for name in ("zarr.json", JOURNAL_NAME):
             for leftover in (self._root / names.TRAJECTORY).rglob(f".{name}{TEMPORARY}"):
                 leftover.unlink()

@@ -33,6 +33,7 @@ from molrec.storage.zarr.extents import Storage, block_chunk_rows
 from molrec.storage.zarr.frame_group import read_section_rows
 from molrec.storage.zarr.layout import ArrayLayout
 from molrec.storage.zarr.lock import WriterLock
+from molrec.storage.zarr.recovery import recover
 from molrec.storage.zarr.reopen import Restorer, restored_group_attributes
 from molrec.storage.zarr.root import create_root, read_meta, require_root
 from molrec.storage.zarr.series_tracks import MetaTrack, ProgressionTrack
@@ -166,6 +167,7 @@ class TrajectoryWriter:
         writer._unsound = False
         writer._lock = WriterLock(root)
         try:
+            recover(root)
             writer._restore(source)
         except BaseException:
             writer._lock.release()

@@ -1,0 +1,123 @@
+"""Bringing a trajectory back to a state that holds together, from its journal (``docs/spec/commit.md``, what survives).
+
+After a crash of the process every committed frame is in order and there is little to do. After a power loss anything
+written since the last durable commit may be missing in part; the journal's base line says what there was before it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from molrec.errors import FormatError
+from molrec.model.schema import SequenceSchema
+from molrec.storage.zarr import names
+from molrec.storage.zarr.codecs import CHECKSUM_BYTES, checksum
+from molrec.storage.zarr.files import open_shard, sync_directory, sync_file, write_at, write_document
+from molrec.storage.zarr.journal import JOURNAL_NAME, ShardState, read_lines, recover_index
+from molrec.storage.zarr.layout import read_array_layout
+from molrec.storage.zarr.sources import DirectorySource, read_document
+from molrec.storage.zarr.trajectory_reader import TrajectoryReader
+
+__all__ = ["recover"]
+
+
+def recover(root: Path) -> list[str]:
+    """Restore damaged metadata, and go back to the last durable commit where newer frames cannot be read.
+
+    The caller holds the writer's lock. A record without a journal is left alone.
+
+    Returns:
+        What was done, one line each.
+    """
+    source = DirectorySource(root)
+    try:
+        lines = read_lines(source.get(f"{names.TRAJECTORY}/{JOURNAL_NAME}"))
+        if not lines or lines[0]["kind"] != "base":
+            return []
+        base = lines[0]
+        done = _restore_documents(root, source, base["documents"])
+        stated = _frames(source)
+    finally:
+        source.close()
+    if stated > base["nstep"] and not _readable(root, base["nstep"]):
+        _roll_back(root, base)
+        done.append(f"rolled back from {stated} frames to {base['nstep']}, the last durable commit")
+    return done
+
+
+def _restore_documents(root: Path, source: DirectorySource, documents: dict[str, Any]) -> list[str]:
+    """Rewrite each ``zarr.json`` that is missing or unreadable."""
+    done = []
+    for path, document in documents.items():
+        try:
+            found = read_document(source, path)
+            if found is not None and document["node_type"] == "array":
+                read_array_layout(found, path)
+        except FormatError:
+            found = None
+        if found is None or found.get("node_type") != document["node_type"]:
+            write_document(root / path, document, durable=True)
+            done.append(f"restored {path}/zarr.json from the journal")
+    return done
+
+
+def _frames(source: DirectorySource) -> int:
+    document = read_document(source, names.TRAJECTORY) or {}
+    stated = document.get("attributes", {}).get(names.NSTEP, 0)
+    return stated if isinstance(stated, int) else 0
+
+
+def _readable(root: Path, first: int) -> bool:
+    """Tell whether every frame from `first` on can be read."""
+    source = DirectorySource(root)
+    try:
+        reader = TrajectoryReader(source)
+        for ordinal in range(first, len(reader)):
+            reader[ordinal].meta  # noqa: B018 - read for its checks
+        reader.steps  # noqa: B018
+        reader.times  # noqa: B018
+    except FormatError:
+        return False
+    finally:
+        source.close()
+    return True
+
+
+def _roll_back(root: Path, base: dict[str, Any]) -> None:
+    """Return to the journal's base: indexes and metadata in place, arrays it does not know gone, the count last."""
+    documents = base["documents"]
+    trajectory = root / names.TRAJECTORY
+    schema = SequenceSchema.from_document(
+        documents[names.TRAJECTORY]["attributes"][names.SEQUENCE_SCHEMA], names.TRAJECTORY
+    )
+    for path, used, entries, crc in base["shards"]:
+        state = ShardState(path, used, tuple((slot, offset, length) for slot, offset, length in entries), crc)
+        array = next(node for node in documents if path.startswith(f"{node}/c"))
+        _put_index_back(root, state, read_array_layout(documents[array], array).chunks_per_shard)
+    for metadata in list(trajectory.rglob("zarr.json")):
+        folder = metadata.parent
+        node = folder.relative_to(root).as_posix()
+        if node not in documents and names.is_layout_array(node, schema):
+            shutil.rmtree(folder)
+    for path, document in documents.items():
+        if path != names.TRAJECTORY:
+            write_document(root / path, document, durable=True)
+    write_document(trajectory, documents[names.TRAJECTORY], durable=True)
+    sync_directory(trajectory)
+
+
+def _put_index_back(root: Path, state: ShardState, chunks: int) -> None:
+    """Write the index of a shard as it was; where the base cannot be proven, reading will say so."""
+    file = open_shard(root / state.path)
+    try:
+        in_place = (root / state.path).read_bytes()[: 16 * chunks + CHECKSUM_BYTES]
+        index = recover_index(in_place, chunks, [state])
+        if index is not None:
+            raw = index.tobytes()
+            write_at(file, raw + checksum(raw).to_bytes(CHECKSUM_BYTES, "little"), 0)
+            sync_file(file)
+    finally:
+        os.close(file)
