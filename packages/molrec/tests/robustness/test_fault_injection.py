@@ -255,7 +255,7 @@ def test_user_tries_again_after_a_failing_call(share: int, scratch: Path) -> Non
 
 
 def crashed_store(path: Path, commit: int, last: str) -> None:
-    """Write a run whose writer dies in one of its commits, at the last call of a name."""
+    """Write a run whose writer dies in one of its commits, counted from the end, at the last call of a name."""
     made = calls_of(path.parent, whole_story)
     ends = [number for number, call in enumerate(made) if call == ("replace", "a.mrec/trajectory/zarr.json")]
     target = max(number for number in range(ends[commit] + 1) if made[number][0] == last)
@@ -272,7 +272,7 @@ def take_up(path: Path, how: str) -> None:
         mr.TrajectoryWriter.reopen(path, flush_every=FLUSH_EVERY).close()
 
 
-@pytest.mark.parametrize(("commit", "last"), [(3, "replace"), (5, "pwrite"), (5, "replace")])
+@pytest.mark.parametrize(("commit", "last"), [(-4, "replace"), (-2, "pwrite"), (-2, "replace")])
 @pytest.mark.parametrize("how", ["reopen", "repair"])
 @pytest.mark.parametrize("mode", ["error", "death"])
 def test_reopening_ends_at_a_failing_call(mode: Mode, how: str, commit: int, last: str, scratch: Path) -> None:

@@ -97,24 +97,30 @@ class ArrayReader:
         return index
 
     def _read_index(self, shard: int) -> Array:
-        chunks = self.layout.chunks_per_shard
+        layout, chunks = self.layout, self.layout.chunks_per_shard
         size = 16 * chunks + CHECKSUM_BYTES
         path = self._shard_paths[shard] = f"{self.path}/{self.layout.chunk_path(shard)}"
         raw = self.source.get_range(path, 0, size) if self.layout.index_at_start else self.source.get_suffix(path, size)
         if raw is None:
             return np.empty((0, 2), dtype="<u8")
         body = bytes(raw[:-CHECKSUM_BYTES])
+        proven = self._from_journal(path, raw) if layout.index_at_start else None
+        if proven is not None:
+            return proven
         if len(raw) == size and checksum(body) == int.from_bytes(raw[-CHECKSUM_BYTES:], "little"):
             return np.frombuffer(body, dtype="<u8").reshape(chunks, 2)
-        section = self.path.partition("/")[0]
-        states = shard_states(read_lines(self.source.get(f"{section}/{JOURNAL_NAME}")), path)
-        recovered = recover_index(raw, chunks, states) if self.layout.index_at_start else None
-        if recovered is None:
-            raise FormatError(
-                f"{self._where}, shard {shard}: the index does not match its crc32c, and no journal restores it",
-                "reject-corrupt-index",
-            )
-        return recovered
+        raise FormatError(
+            f"{self._where}, shard {shard}: the index does not match its crc32c, and no journal restores it",
+            "reject-corrupt-index",
+        )
+
+    def _from_journal(self, path: str, raw: Buffer) -> Array | None:
+        """Return the newest index a journal proves: in place it may be torn, or older than the frame count."""
+        if not self.source.live:
+            return None
+        journal = self.source.get(f"{self.path.partition('/')[0]}/{JOURNAL_NAME}")
+        states = shard_states(read_lines(journal), path) if journal is not None else []
+        return recover_index(raw, self.layout.chunks_per_shard, states) if states else None
 
     def where(self, number: int) -> str:
         """Return how to call a chunk in a message."""

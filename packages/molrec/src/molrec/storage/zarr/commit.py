@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from molrec.storage.zarr import names
-from molrec.storage.zarr.files import append_bytes, replace_file, sync_directory, sync_file, write_document
+from molrec.storage.zarr.files import append_bytes, replace_file, sync_directory, sync_file, sync_path, write_document
 from molrec.storage.zarr.journal import JOURNAL_NAME, encode_line
 from molrec.storage.zarr.layout import group_document
 from molrec.storage.zarr.shard_appender import ShardAppender
@@ -40,6 +40,7 @@ class Committer:
         self._begun = nstep > 0
         self._progressions: dict[str, Any] = {}
         self._groups: dict[str, dict[str, Any]] = {}
+        self._unsynced_groups: set[str] = set()
         self._appenders: dict[str, ShardAppender] = {}
         self._root = root
         #: Whether an interrupt fell between the arrays while they took the committed state over.
@@ -109,6 +110,9 @@ class Committer:
         self._write_groups(groups, durable=durable)
         for appender in staged_rest:
             appender.write_metadata(durable=durable)
+        if durable:
+            for appender in self._appenders.values():
+                appender.sync_metadata()
         previous = (self._nstep, self._progressions)
         self.unsound = True
         self._nstep, self._progressions = nstep, progressions
@@ -133,7 +137,8 @@ class Committer:
         for appender in staged:
             appender.write_index()
         if durable:
-            for appender in staged:
+            # Also what automatic flushes wrote: this commit makes all of it safe.
+            for appender in {**self._appenders, **{appender.path: appender for appender in staged}}.values():
                 appender.sync()
 
     def _write_groups(self, groups: dict[str, dict[str, Any]], *, durable: bool) -> None:
@@ -141,7 +146,11 @@ class Committer:
             if self._groups.get(path) != attributes:
                 write_document(self._root / path, group_document(attributes), durable=durable)
                 self._groups[path] = attributes
+                self._unsynced_groups.add(path)
             if durable:
+                if path in self._unsynced_groups:
+                    sync_path(self._root / path / "zarr.json")
+                    self._unsynced_groups.discard(path)
                 sync_directory(self._root / path)
                 sync_directory((self._root / path).parent)
 
@@ -169,8 +178,8 @@ class Committer:
         # The open file is the old journal now, which nobody would find; whatever fails next, it must not be added to.
         self._close_journal()
         self._journal_torn = False
-        self._open_journal()
         sync_directory(self._folder)
+        self._open_journal()
 
     def _open_journal(self) -> None:
         flags = os.O_WRONLY | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)

@@ -20,6 +20,7 @@ __all__ = [
     "replace_file",
     "sync_directory",
     "sync_file",
+    "sync_path",
     "write_at",
     "write_document",
     "write_new_file",
@@ -57,6 +58,15 @@ def sync_file(file: int) -> None:
 
 def sync_directory(path: Path) -> None:
     """Force a folder's entries to the device."""
+    file = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)
+
+
+def sync_path(path: Path) -> None:
+    """Force a closed file's content to the device."""
     file = os.open(path, os.O_RDONLY)
     try:
         os.fsync(file)

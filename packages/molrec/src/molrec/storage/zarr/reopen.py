@@ -27,7 +27,7 @@ from molrec.storage.zarr.journal import EMPTY_ENTRY, JOURNAL_NAME
 from molrec.storage.zarr.shard_appender import ShardAppender
 from molrec.storage.zarr.sources import DirectorySource, read_document
 
-__all__ = ["Restorer", "restored_group_attributes"]
+__all__ = ["Restorer", "remove_leftovers", "restored_group_attributes"]
 
 _BLOCK_KEYS = frozenset((names.UNIFORM_ROWS, names.DENSE_UPDATES, names.STRUCTURAL_SHAPE))
 _BOX_KEYS = frozenset(("cell_defined", "vectors", "origin", "boundary"))
@@ -104,9 +104,6 @@ class Restorer:
             appender.rewrite_index()
         for entry in self._excess:
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
-        for name in ("zarr.json", JOURNAL_NAME):
-            for leftover in (self._root / names.TRAJECTORY).rglob(f".{name}{TEMPORARY}"):
-                leftover.unlink()
 
     def drop(self, path: str) -> None:
         """Remove an array an interrupted commit left behind, which is not in force."""
@@ -158,6 +155,13 @@ class Restorer:
             for name in ("vectors", "origin", "boundary", names.STEP_INDEX):
                 self.drop(f"{names.BOX}/{name}")
         return {key: value for key, value in series.attributes.items() if key not in _BOX_KEYS}
+
+
+def remove_leftovers(root: Path) -> None:
+    """Remove files that were about to replace another when their writer died."""
+    for name in ("zarr.json", JOURNAL_NAME):
+        for leftover in (root / names.TRAJECTORY).rglob(f".{name}{TEMPORARY}"):
+            leftover.unlink()
 
 
 def restored_group_attributes(source: DirectorySource, schema: SequenceSchema) -> dict[str, dict[str, Any]]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from molrec.dtypes import Array
 from molrec.storage.zarr.codecs import CHECKSUM_BYTES, checksum
-from molrec.storage.zarr.files import open_shard, sync_directory, sync_file, write_at, write_document
+from molrec.storage.zarr.files import open_shard, sync_directory, sync_file, sync_path, write_at, write_document
 from molrec.storage.zarr.fixed_array import pad_chunk
 from molrec.storage.zarr.journal import EMPTY_ENTRY, ShardState
 from molrec.storage.zarr.layout import ArrayLayout
@@ -86,6 +86,8 @@ class ShardAppender:
         self._pending: list[Array] = []
         self._plan: _Plan | None = None
         self._stale = stale
+        self._unsynced: set[int] = set()
+        self._metadata_unsynced = False
         self._file: int | None = None
         self._file_number = -1
 
@@ -160,6 +162,7 @@ class ShardAppender:
         states = []
         for shard in self._plan.shards if self._plan else ():
             file = self._open(shard.number)
+            self._unsynced.add(shard.number)
             place = max(self._index_bytes, os.fstat(file).st_size)
             slot = shard.first_slot
             for chunk in shard.chunks:
@@ -181,12 +184,12 @@ class ShardAppender:
             write_at(file, checksum(raw).to_bytes(CHECKSUM_BYTES, "little"), len(raw))
 
     def sync(self) -> None:
-        """Force the staged shards, and the folders a new one appeared in, to the device."""
-        for shard in self._plan.shards if self._plan else ():
-            sync_file(self._open(shard.number))
-            if shard.is_new:
-                for folder in self._shard_folders(shard.number):
-                    sync_directory(folder)
+        """Force every shard written since the last durable commit, and the folders it lies in, to the device."""
+        for number in sorted(self._unsynced):
+            sync_file(self._open(number))
+            for folder in self._shard_folders(number):
+                sync_directory(folder)
+        self._unsynced.clear()
 
     def _shard_folders(self, number: int) -> list[Path]:
         folder = (self._folder / self.layout.chunk_path(number)).parent
@@ -200,10 +203,19 @@ class ShardAppender:
         """Replace the array's ``zarr.json`` with the staged length."""
         if self._plan is not None:
             self.layout.shape = (self._plan.rows, *self.layout.trailing)
+            self._metadata_unsynced = not durable
             write_document(self._folder, self.layout.to_document(), durable=durable)
             if durable:
                 sync_directory(self._folder)
                 sync_directory(self._folder.parent)
+
+    def sync_metadata(self) -> None:
+        """Force a ``zarr.json`` that earlier commits left to the system to the device."""
+        if self._metadata_unsynced:
+            sync_path(self._folder / "zarr.json")
+            sync_directory(self._folder)
+            sync_directory(self._folder.parent)
+            self._metadata_unsynced = False
 
     def settle(self) -> None:
         """Take the committed state over."""

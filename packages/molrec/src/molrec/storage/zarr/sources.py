@@ -32,6 +32,8 @@ class Source(Protocol):
 
     #: What to call the record in messages.
     name: str
+    #: Whether a writer may be at work on it, or may have died over it, so that there may be a journal.
+    live: bool = False
 
     def get(self, path: str) -> Buffer | None:
         """Return a whole object, or None when there is none."""
@@ -69,6 +71,8 @@ def read_document(source: Source, path: str) -> dict[str, Any] | None:
 
 class DirectorySource(Source):
     """A live record: a directory. Ranges are read positionally, never through the whole file."""
+
+    live = True
 
     def __init__(self, root: Path) -> None:
         self.root = root

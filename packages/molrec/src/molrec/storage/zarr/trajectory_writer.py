@@ -34,7 +34,7 @@ from molrec.storage.zarr.frame_group import read_section_rows
 from molrec.storage.zarr.layout import ArrayLayout
 from molrec.storage.zarr.lock import WriterLock
 from molrec.storage.zarr.recovery import recover
-from molrec.storage.zarr.reopen import Restorer, restored_group_attributes
+from molrec.storage.zarr.reopen import Restorer, remove_leftovers, restored_group_attributes
 from molrec.storage.zarr.root import create_root, read_meta, require_root
 from molrec.storage.zarr.series_tracks import MetaTrack, ProgressionTrack
 from molrec.storage.zarr.shard_appender import ShardAppender
@@ -178,6 +178,7 @@ class TrajectoryWriter:
 
     def _restore(self, source: DirectorySource) -> None:
         self._storage = Storage()
+        remove_leftovers(self.path)
         reader = TrajectoryReader(source)
         self._schema, self._nstep = reader.schema, len(reader)
         self._hold_against(self.path)
