@@ -21,6 +21,7 @@ __all__ = [
     "sync_directory",
     "sync_file",
     "sync_path",
+    "sync_tree",
     "write_at",
     "write_document",
     "write_new_file",
@@ -72,6 +73,14 @@ def sync_path(path: Path) -> None:
         os.fsync(file)
     finally:
         os.close(file)
+
+
+def sync_tree(root: Path) -> None:
+    """Force every file and folder below a root to the device."""
+    for folder, _, files in os.walk(root):
+        for name in files:
+            sync_path(Path(folder) / name)
+        sync_directory(Path(folder))
 
 
 def replace_file(path: Path, data: bytes, *, durable: bool) -> None:

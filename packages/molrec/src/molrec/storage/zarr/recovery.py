@@ -11,12 +11,27 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from molrec import typedjson
 from molrec.errors import FormatError
 from molrec.model.schema import SequenceSchema
 from molrec.storage.zarr import names
 from molrec.storage.zarr.codecs import CHECKSUM_BYTES, checksum
-from molrec.storage.zarr.files import open_shard, sync_directory, sync_file, write_at, write_document
-from molrec.storage.zarr.journal import JOURNAL_NAME, ShardState, read_lines, recover_index
+from molrec.storage.zarr.files import (
+    open_shard,
+    replace_file,
+    sync_directory,
+    sync_file,
+    write_at,
+    write_document,
+)
+from molrec.storage.zarr.journal import (
+    JOURNAL_NAME,
+    ShardState,
+    encode_line,
+    read_lines,
+    recover_index,
+    shard_states,
+)
 from molrec.storage.zarr.layout import read_array_layout
 from molrec.storage.zarr.sources import DirectorySource, read_document
 from molrec.storage.zarr.trajectory_reader import TrajectoryReader
@@ -42,10 +57,23 @@ def recover(root: Path) -> list[str]:
         stated = _frames(source)
     finally:
         source.close()
-    if stated > base["nstep"] and not _readable(root, base["nstep"]):
-        _roll_back(root, base)
+    if len(lines) == 1:
+        return done
+    if stated > base["nstep"] and _readable(root, base["nstep"]):
+        _settle_indexes(root, lines)
+        return done
+    _roll_back(root, base)
+    if stated > base["nstep"]:
         done.append(f"rolled back from {stated} frames to {base['nstep']}, the last durable commit")
     return done
+
+
+def _settle_indexes(root: Path, lines: list[dict[str, Any]]) -> None:
+    """Put the newest proven index of every shard the journal names in place."""
+    for path in {shard[0] for line in lines for shard in line["shards"]}:
+        metadata = root / path.rpartition("/c/")[0] / "zarr.json"
+        layout = read_array_layout(typedjson.parse_json(metadata.read_bytes(), str(metadata)), str(metadata))
+        _put_index_back(root, path, shard_states(lines, path), layout.chunks_per_shard)
 
 
 def _restore_documents(root: Path, source: DirectorySource, documents: dict[str, Any]) -> list[str]:
@@ -93,10 +121,10 @@ def _roll_back(root: Path, base: dict[str, Any]) -> None:
     schema = SequenceSchema.from_document(
         documents[names.TRAJECTORY]["attributes"][names.SEQUENCE_SCHEMA], names.TRAJECTORY
     )
-    for path, used, entries, crc in base["shards"]:
-        state = ShardState(path, used, tuple((slot, offset, length) for slot, offset, length in entries), crc)
-        array = next(node for node in documents if path.startswith(f"{node}/c"))
-        _put_index_back(root, state, read_array_layout(documents[array], array).chunks_per_shard)
+    for path in [shard[0] for shard in base["shards"]]:
+        array = path.rpartition("/c/")[0]
+        layout = read_array_layout(documents[array], array)
+        _put_index_back(root, path, shard_states([base], path), layout.chunks_per_shard)
     for metadata in list(trajectory.rglob("zarr.json")):
         folder = metadata.parent
         node = folder.relative_to(root).as_posix()
@@ -107,17 +135,23 @@ def _roll_back(root: Path, base: dict[str, Any]) -> None:
             write_document(root / path, document, durable=True)
     write_document(trajectory, documents[names.TRAJECTORY], durable=True)
     sync_directory(trajectory)
+    # What was abandoned must not be restored by the next reader.
+    states = [state for shard in base["shards"] for state in shard_states([base], shard[0])]
+    replace_file(trajectory / JOURNAL_NAME, encode_line("base", base["nstep"], states, documents), durable=True)
+    sync_directory(trajectory)
 
 
-def _put_index_back(root: Path, state: ShardState, chunks: int) -> None:
-    """Write the index of a shard as it was; where the base cannot be proven, reading will say so."""
-    file = open_shard(root / state.path)
+def _put_index_back(root: Path, path: str, states: list[ShardState], chunks: int) -> None:
+    """Write the newest index of a shard these states prove; where there is none, reading will say so."""
+    file = open_shard(root / path)
     try:
-        in_place = (root / state.path).read_bytes()[: 16 * chunks + CHECKSUM_BYTES]
-        index = recover_index(in_place, chunks, [state])
+        in_place = os.pread(file, 16 * chunks + CHECKSUM_BYTES, 0)
+        index = recover_index(in_place, chunks, states)
         if index is not None:
             raw = index.tobytes()
-            write_at(file, raw + checksum(raw).to_bytes(CHECKSUM_BYTES, "little"), 0)
-            sync_file(file)
+            whole = raw + checksum(raw).to_bytes(CHECKSUM_BYTES, "little")
+            if whole != in_place:
+                write_at(file, whole, 0)
+                sync_file(file)
     finally:
         os.close(file)

@@ -13,7 +13,7 @@ from molrec import typedjson
 from molrec.errors import FormatError, SchemaError
 from molrec.model.frame import Frame
 from molrec.model.resolved import check_frame
-from molrec.storage.zarr.files import sync_directory, write_document
+from molrec.storage.zarr.files import sync_directory, sync_tree, write_document
 from molrec.storage.zarr.frame_group import group_attributes, write_frame_group
 from molrec.storage.zarr.layout import group_document
 from molrec.storage.zarr.sources import Source, read_document
@@ -96,6 +96,7 @@ def create_root(
             write_document(temporary / name, group_document(document))
         for name, frame in frames.items():
             write_frame_group(temporary / name, frame)
+        sync_tree(temporary)
         refuse_existing(path)
         os.rename(temporary, path)
     finally:
