@@ -104,7 +104,8 @@ class Committer:
         staged_first = [appender for appender in first if appender.stage()]
         staged_rest = [appender for appender in rest if appender.stage()]
         staged = staged_first + staged_rest
-        self._write_shards(nstep, staged, durable=durable)
+        changed = {path: attributes for path, attributes in groups.items() if self._groups.get(path) != attributes}
+        self._write_shards(nstep, staged, changed, durable=durable)
         for appender in staged_first:
             appender.write_metadata(durable=durable)
         self._write_groups(groups, durable=durable)
@@ -130,10 +131,14 @@ class Committer:
             sync_directory(self._folder)
             self._begin_journal()
 
-    def _write_shards(self, nstep: int, staged: Sequence[ShardAppender], *, durable: bool) -> None:
+    def _write_shards(
+        self, nstep: int, staged: Sequence[ShardAppender], groups: dict[str, dict[str, Any]], *, durable: bool
+    ) -> None:
         states = [state for appender in staged for state in appender.write_chunks()]
-        if states:
-            self._append_journal(encode_line("redo", nstep, states), durable=durable)
+        if states or nstep != self._nstep:
+            rows = {appender.path: appender.staged_rows for appender in staged}
+            line = encode_line("redo", nstep, states, rows=rows, groups=groups)
+            self._append_journal(line, durable=durable)
         for appender in staged:
             appender.write_index()
         if durable:
@@ -173,7 +178,7 @@ class Committer:
         documents = {appender.path: appender.layout.to_document() for appender in self._appenders.values()}
         documents |= {path: group_document(attributes) for path, attributes in self._groups.items()}
         documents[names.TRAJECTORY] = self._group_document()
-        line = encode_line("base", self._nstep, states, documents)
+        line = encode_line("base", self._nstep, states, documents=documents)
         replace_file(self._folder / JOURNAL_NAME, line, durable=True)
         # The open file is the old journal now, which nobody would find; whatever fails next, it must not be added to.
         self._close_journal()

@@ -43,12 +43,17 @@ class ShardState:
         return [self.path, self.used, [list(entry) for entry in self.entries], self.crc]
 
 
-def encode_line(kind: str, nstep: int, shards: Sequence[ShardState], documents: dict[str, Any] | None = None) -> bytes:
-    """Return one journal line: the checksum of the JSON text, the text, a newline."""
-    content: dict[str, Any] = {"kind": kind, "nstep": nstep, "shards": [shard.to_json() for shard in shards]}
-    if documents is not None:
-        content["documents"] = documents
-    text = typedjson.dump_json(content).encode()
+def encode_line(kind: str, nstep: int, shards: Sequence[ShardState], **content: Any) -> bytes:
+    """Return one journal line: the checksum of the JSON text, the text, a newline.
+
+    Args:
+        kind: ``base`` or ``redo``.
+        nstep: Frames committed, or about to be.
+        shards: States of the shards concerned.
+        **content: ``documents`` of a base; ``rows`` and ``groups`` of a redo.
+    """
+    line = {"kind": kind, "nstep": nstep, "shards": [shard.to_json() for shard in shards], **content}
+    text = typedjson.dump_json(line).encode()
     return b"%08x %s\n" % (checksum(text), text)
 
 

@@ -57,9 +57,7 @@ def recover(root: Path) -> list[str]:
         stated = _frames(source)
     finally:
         source.close()
-    if len(lines) == 1:
-        return done
-    if stated > base["nstep"] and _readable(root, base["nstep"]):
+    if stated > base["nstep"] and _arrived(root, lines, stated) and _readable(root, base["nstep"]):
         _settle_indexes(root, lines)
         return done
     _roll_back(root, base)
@@ -68,10 +66,40 @@ def recover(root: Path) -> list[str]:
     return done
 
 
+def _arrived(root: Path, lines: list[dict[str, Any]], nstep: int) -> bool:
+    """Tell whether every document of the commits that led to a frame count is there in its new form.
+
+    A power loss may keep the count and lose a length: what carries forward then would be shown in place of what came.
+    """
+    places = [number for number, line in enumerate(lines) if line["kind"] == "redo" and line["nstep"] == nstep]
+    if not places:
+        return False
+    source = DirectorySource(root)
+    try:
+        rows: dict[str, int] = {}
+        groups: dict[str, Any] = {}
+        for line in lines[1 : places[-1] + 1]:
+            rows |= line["rows"]
+            groups |= line["groups"]
+        longer = all((_document(source, path).get("shape") or [0])[0] >= count for path, count in rows.items())
+        return longer and all(_document(source, path).get("attributes") == found for path, found in groups.items())
+    finally:
+        source.close()
+
+
+def _document(source: DirectorySource, path: str) -> dict[str, Any]:
+    try:
+        return read_document(source, path) or {}
+    except FormatError:
+        return {}
+
+
 def _settle_indexes(root: Path, lines: list[dict[str, Any]]) -> None:
     """Put the newest proven index of every shard the journal names in place."""
     for path in {shard[0] for line in lines for shard in line["shards"]}:
         metadata = root / path.rpartition("/c/")[0] / "zarr.json"
+        if not metadata.exists():
+            continue  # an array a failed attempt was about to begin
         layout = read_array_layout(typedjson.parse_json(metadata.read_bytes(), str(metadata)), str(metadata))
         _put_index_back(root, path, shard_states(lines, path), layout.chunks_per_shard)
 
@@ -130,14 +158,18 @@ def _roll_back(root: Path, base: dict[str, Any]) -> None:
         node = folder.relative_to(root).as_posix()
         if node not in documents and names.is_layout_array(node, schema):
             shutil.rmtree(folder)
+    source = DirectorySource(root)
     for path, document in documents.items():
-        if path != names.TRAJECTORY:
+        if path != names.TRAJECTORY and _document(source, path) != document:
             write_document(root / path, document, durable=True)
+    source.close()
     write_document(trajectory, documents[names.TRAJECTORY], durable=True)
     sync_directory(trajectory)
     # What was abandoned must not be restored by the next reader.
     states = [state for shard in base["shards"] for state in shard_states([base], shard[0])]
-    replace_file(trajectory / JOURNAL_NAME, encode_line("base", base["nstep"], states, documents), durable=True)
+    replace_file(
+        trajectory / JOURNAL_NAME, encode_line("base", base["nstep"], states, documents=documents), durable=True
+    )
     sync_directory(trajectory)
 
 

@@ -105,6 +105,11 @@ class ShardAppender:
         """Rows committed and waiting."""
         return self.rows + sum(len(rows) for rows in self._pending)
 
+    @property
+    def staged_rows(self) -> int:
+        """Rows there will be once the staged commit is settled."""
+        return self.rows if self._plan is None else self._plan.rows
+
     def append(self, rows: Array) -> None:
         """Take rows for the next commit; the array is kept, so it must be the appender's own."""
         if len(rows):
