@@ -143,16 +143,15 @@ def _readable(root: Path, first: int) -> bool:
 
 
 def _roll_back(root: Path, base: dict[str, Any]) -> None:
-    """Return to the journal's base: indexes and metadata in place, arrays it does not know gone, the count last."""
+    """Return to the journal's base: its count, metadata and indexes in place, arrays it does not know gone."""
     documents = base["documents"]
     trajectory = root / names.TRAJECTORY
     schema = SequenceSchema.from_document(
         documents[names.TRAJECTORY]["attributes"][names.SEQUENCE_SCHEMA], names.TRAJECTORY
     )
-    for path in [shard[0] for shard in base["shards"]]:
-        array = path.rpartition("/c/")[0]
-        layout = read_array_layout(documents[array], array)
-        _put_index_back(root, path, shard_states([base], path), layout.chunks_per_shard)
+    # The count first, then lengths, then indexes: no step leaves a length past its index or a count past a length.
+    write_document(trajectory, documents[names.TRAJECTORY], durable=True)
+    sync_directory(trajectory)
     for metadata in list(trajectory.rglob("zarr.json")):
         folder = metadata.parent
         node = folder.relative_to(root).as_posix()
@@ -163,8 +162,10 @@ def _roll_back(root: Path, base: dict[str, Any]) -> None:
         if path != names.TRAJECTORY and _document(source, path) != document:
             write_document(root / path, document, durable=True)
     source.close()
-    write_document(trajectory, documents[names.TRAJECTORY], durable=True)
-    sync_directory(trajectory)
+    for path in [shard[0] for shard in base["shards"]]:
+        array = path.rpartition("/c/")[0]
+        layout = read_array_layout(documents[array], array)
+        _put_index_back(root, path, shard_states([base], path), layout.chunks_per_shard)
     # What was abandoned must not be restored by the next reader.
     states = [state for shard in base["shards"] for state in shard_states([base], shard[0])]
     replace_file(
