@@ -17,7 +17,7 @@ export PYTHON
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-engines coverage lint format bench docs clean FORCE
+.PHONY: help venv demo test test-engines test-robustness coverage lint format bench docs clean FORCE
 
 help: ## list the targets
 	@echo "usage: make TARGET"
@@ -60,13 +60,16 @@ demo: $(DEV) ## a short molecular dynamics run, streamed into a record
 	$(PY) examples/demo.py
 
 test: $(DEV) ## tests of both packages, except those that need a foreign engine
-	$(PYTEST) -m "not engines" -n $(JOBS) --maxprocesses 4 $(PYTEST_ARGS)
+	$(PYTEST) -m "not engines and not exhaustive" -n $(JOBS) --maxprocesses 4 $(PYTEST_ARGS)
 
 test-engines: $(ENGINES) ## the tests that need OpenMM, MDAnalysis, PyTorch, Dask and the like
 	$(PYTEST) -m engines $(PYTEST_ARGS)
 
+test-robustness: $(DEV) ## every failing call, kill, tear and power loss; a quarter of an hour
+	$(PYTEST) -m exhaustive -n $(JOBS) --maxprocesses 4 $(PYTEST_ARGS)
+
 coverage: $(DEV) ## tests with a coverage report (build/coverage)
-	$(PYTEST) -m "not engines" -n $(JOBS) --maxprocesses 4 \
+	$(PYTEST) -m "not engines and not exhaustive" -n $(JOBS) --maxprocesses 4 \
 		--cov --cov-report=term:skip-covered --cov-report=html:build/coverage $(PYTEST_ARGS)
 
 lint: $(DEV) ## ruff, formatting, types and the rooms' import contracts

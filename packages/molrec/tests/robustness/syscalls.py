@@ -107,6 +107,8 @@ class FaultInjector(Interposer):
         self.halves = halves
         #: Name and file of every call made, in order.
         self.made: list[tuple[str, str]] = []
+        #: Whether each of them changes what lies on the disk.
+        self.changes: list[bool] = []
         #: Number, name and file of the call that failed.
         self.struck: tuple[int, str, str] | None = None
         self._dead = False
@@ -118,6 +120,7 @@ class FaultInjector(Interposer):
             return real()
         number = len(self.made)
         self.made.append((name, places[-1].removeprefix(self._prefix)))
+        self.changes.append(name != "fsync" and (name != "open" or bool(args[1] & (os.O_CREAT | os.O_TRUNC))))
         if number != self.target:
             return real()
         self.struck = (number, *self.made[-1])

@@ -16,6 +16,8 @@ from .children import RUN, commit_points
 from .processes import Child, ForkServer
 from .stores import check_with_zarr, leftovers, scratch_folder
 
+pytestmark = pytest.mark.exhaustive
+
 BATCHES = 20
 KILLS_PER_BATCH = 10
 #: How long a child may live before it is killed, in seconds, before the first has shown how long a run takes.

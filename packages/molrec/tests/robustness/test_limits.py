@@ -26,6 +26,8 @@ from .runs import content, small_extents, small_run
 from .stores import check_with_zarr, leftovers
 from .syscalls import FaultInjector, Mode
 
+pytestmark = pytest.mark.exhaustive
+
 SMALL = small_run(length=8)
 
 

@@ -17,6 +17,8 @@ from .disk import DiskRecorder
 from .runs import Run, content, run_of_everything, small_extents, small_run
 from .stores import leftovers
 
+pytestmark = pytest.mark.exhaustive
+
 SHARES = 4
 TRIALS = 40
 

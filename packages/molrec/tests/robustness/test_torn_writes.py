@@ -17,6 +17,8 @@ from .runs import Run, content, run_of_everything, small_extents, small_run
 from .stores import array_documents, check_with_molrs, check_with_zarr, index_length, leftovers
 from .syscalls import FaultInjector, Interposer
 
+pytestmark = pytest.mark.exhaustive
+
 SMALL = small_run(length=12)
 LARGE = run_of_everything(length=16)
 #: After these frames the run is flushed explicitly, which ends at these counts.
