@@ -298,7 +298,7 @@ def test_ctrl_c_at_every_file_operation(mode: Mode, scratch: Path) -> None:
             begun = len(calls.made)
             SMALL.append_rest(w)
         shutil.rmtree(scratch / "a.mrec")
-        for target in range(begun, len(calls.made), 5):
+        for target in range(begun, len(calls.made), 7):
             path = scratch / str(target) / "a.mrec"
             path.parent.mkdir()
             with FaultInjector(path.parent, target, mode) as injector:
@@ -323,7 +323,8 @@ class InterruptingLines:
     TOOL = 4
 
     def __init__(self, target: int | None) -> None:
-        self.count = 0
+        #: File and line of every one.
+        self.seen: list[tuple[str, int]] = []
         self._target = target
 
     def __enter__(self) -> Self:
@@ -341,14 +342,14 @@ class InterruptingLines:
     def _on_line(self, code: CodeType, line: int) -> object:
         if f"{os.sep}molrec{os.sep}" not in code.co_filename or f"{os.sep}tests{os.sep}" in code.co_filename:
             return sys.monitoring.DISABLE
-        self.count += 1
-        if self.count - 1 == self._target:
+        self.seen.append((code.co_filename, line))
+        if len(self.seen) - 1 == self._target:
             raise KeyboardInterrupt
         return None
 
 
-def interrupted_append(path: Path, target: int | None) -> tuple[mr.TrajectoryWriter, int]:
-    """Append the frame that makes the run irregular and flush; return the writer and the lines that took."""
+def interrupted_append(path: Path, target: int | None) -> tuple[mr.TrajectoryWriter, list[tuple[str, int]]]:
+    """Append the frame that makes the run irregular and flush; return the writer and the lines that ran."""
     writer = mr.TrajectoryWriter(path, SMALL.schema, flush_every=2)
     for ordinal in range(5):
         SMALL.append(writer, ordinal)
@@ -359,7 +360,7 @@ def interrupted_append(path: Path, target: int | None) -> tuple[mr.TrajectoryWri
             writer.flush()
     except KeyboardInterrupt:
         pass
-    return writer, lines.count
+    return writer, lines.seen
 
 
 def go_home(writer: mr.TrajectoryWriter) -> None:
@@ -381,6 +382,15 @@ def go_on(writer: mr.TrajectoryWriter) -> None:
     go_home(writer)
 
 
+def every_line(lines: list[tuple[str, int]], seed: int) -> list[int]:
+    """Return for every line that ran one of the moments it did."""
+    moments: dict[tuple[str, int], list[int]] = {}
+    for moment, place in enumerate(lines):
+        moments.setdefault(place, []).append(moment)
+    rng = random.Random(seed)
+    return [rng.choice(found) for found in moments.values()]
+
+
 @pytest.mark.parametrize("share", range(4))
 @pytest.mark.parametrize("leave", [go_home, go_on])
 def test_ctrl_c_between_any_two_statements(
@@ -390,9 +400,9 @@ def test_ctrl_c_between_any_two_statements(
     with small_extents():
         writer, lines = interrupted_append(scratch / "a.mrec", None)
         writer.close()
-        assert lines > 1000
-        targets = sorted(random.Random(share).sample(range(lines), 70))
-        for target in targets:
+        targets = every_line(lines, seed=leave is go_on)
+        assert len(targets) > 300
+        for target in targets[share::4]:
             path = scratch / f"{target}.mrec"
             writer, _ = interrupted_append(path, target)
             try:
@@ -403,7 +413,7 @@ def test_ctrl_c_between_any_two_statements(
                     SMALL.append_rest(writer)
                 check_interrupted(path, range(len(SMALL), len(SMALL) + 1))
             except BaseException as error:
-                error.add_note(f"interrupted at line event {target} of {lines}")
+                error.add_note(f"interrupted at moment {target}, {lines[target]}")
                 raise
             shutil.rmtree(path)
 

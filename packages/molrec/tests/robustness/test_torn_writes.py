@@ -163,7 +163,7 @@ def test_torn_index_is_read_at_once(run: Run, small: bool, scratch: Path) -> Non
         else:
             first += 1
         cuts = list(tears(before, after, voyage.rng))
-        for cut in voyage.rng.sample(cuts, min(len(cuts), 8 if run is SMALL else 3)):
+        for cut in voyage.rng.sample(cuts, min(len(cuts), 6 if run is SMALL else 2)):
             overwrite(file, 0, cut)
             voyage.look()
             torn += 1
@@ -356,7 +356,11 @@ def test_journal_restores_after_a_failing_call(halves: bool, scratch: Path) -> N
             writer = go_on(path, writer)
         writer.close()
     lengths = index_lengths(path)
-    targets = [number for number, (_, file) in enumerate(calls.made) if "journal" in file or file == "trajectory"]
+    targets = [
+        number
+        for number, (name, file) in enumerate(calls.made)
+        if ("journal" in file or file == "trajectory") and (name == "write" or not halves)
+    ]
     rng = random.Random(halves)
     torn = 0
     for target in targets:
@@ -372,7 +376,7 @@ def test_journal_restores_after_a_failing_call(halves: bool, scratch: Path) -> N
                 if watcher.injector.struck is None or writer.committed in {before_it, *DURABLE}:
                     continue
                 for file, before, after in rng.sample(watcher.rewritten, 1):
-                    for cut in rng.sample(list(tears(before, after, rng)), 3):
+                    for cut in rng.sample(list(tears(before, after, rng)), 2):
                         overwrite(file, 0, cut)
                         with mr.open(path) as record, noted(f"after the failure of call {watcher.injector.struck}"):
                             SMALL.check(record.trajectory, writer.committed)
@@ -381,7 +385,7 @@ def test_journal_restores_after_a_failing_call(halves: bool, scratch: Path) -> N
             with contextlib.suppress(OSError, mr.MolrecError):
                 writer.close()
         shutil.rmtree(path)
-    assert torn > 100
+    assert torn > 20
 
 
 @contextlib.contextmanager
