@@ -15,6 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+import configurations
 from extras import measure_extras
 from measure import measure, reference_density
 from peers import load
@@ -26,6 +27,7 @@ _REPETITIONS, _QUICK_REPETITIONS = 7, 3
 #: A quick run has a tenth of the frames.
 _QUICK_FACTOR = 10
 _LONG_FRAMES = 100_000
+_STRUCTURES = 20_000
 
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -66,17 +68,21 @@ def main(given: Sequence[str] | None = None) -> None:
             progress.update(task, description=what, advance=1)
             progress.refresh()  # by hand: a refreshing thread would disturb what is timed
 
-        report = Report(
-            machine=machine(peers),
-            command=_command(arguments),
-            quick=arguments.quick,
-            sizes=[measure(peers, size, repetitions, Path(folder), tick) for size in sizes],
-            densities={size: reference_density(peers, size, Path(folder), tick) for size in sizes},
-            extras=measure_extras(
-                Path(folder) / "extras", _LONG_FRAMES // (_QUICK_FACTOR if arguments.quick else 1), tick
-            ),
-            missing=missing,
+        results = [measure(peers, size, repetitions, Path(folder), tick) for size in sizes]
+        densities = {size: reference_density(peers, size, Path(folder), tick) for size in sizes}
+        extras = measure_extras(
+            Path(folder) / "extras", _LONG_FRAMES // (_QUICK_FACTOR if arguments.quick else 1), tick
         )
+    report = Report(
+        machine=machine(peers),
+        command=_command(arguments),
+        quick=arguments.quick,
+        sizes=results,
+        densities=densities,
+        extras=extras,
+        missing=missing,
+        structures=configurations.run(_STRUCTURES // (_QUICK_FACTOR if arguments.quick else 1), console=console),
+    )
     report.show(console)
     if arguments.json:
         arguments.json.write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from configurations import FAST, REFERENCE, WANTED, Speed
 from extras import Extras
 from measure import Density, SizeResult
 from workload import Size
@@ -45,9 +46,18 @@ class Target:
     reached: bool
 
 
-def judge(sizes: Sequence[SizeResult], densities: dict[Size, list[Density]], extras: Extras) -> list[Target]:
+def judge(
+    sizes: Sequence[SizeResult], densities: dict[Size, list[Density]], extras: Extras, structures: Sequence[Speed]
+) -> list[Target]:
     """Hold a run against every target it can speak to."""
-    return [*_densities(densities), *_speeds(sizes), *_others(sizes, extras)]
+    return [*_densities(densities), *_speeds(sizes), *_others(sizes, extras), *_structures(structures)]
+
+
+def _structures(speeds: Sequence[Speed]) -> Iterator[Target]:
+    by_label = {speed.label: speed for speed in speeds}
+    if FAST in by_label:
+        times = by_label[FAST].times(by_label[REFERENCE])
+        yield Target("configurations, times as fast as through ASE", f"≥ {WANTED:g}", f"{times:.1f}", times >= WANTED)
 
 
 def _densities(densities: dict[Size, list[Density]]) -> Iterator[Target]:

@@ -457,6 +457,27 @@ def test_packing_a_crashed_run_is_refused_until_it_is_repaired(record: Path) -> 
     assert mr.pack(record).exists()
 
 
+def test_a_count_whose_commit_was_lost_in_part_is_refused_until_repaired(record: Path) -> None:
+    schema = mr.SequenceSchema.from_frames([mr.Frame({"atoms": mr.Block({"x": [0.0]})})])
+    writer = mr.TrajectoryWriter(record, schema, flush_every=1)
+    writer.append(mr.Frame({"atoms": mr.Block({"x": [1.0]})}))
+    writer.flush()
+    column = record / "trajectory/atoms/x/zarr.json"
+    before = column.read_bytes()
+    writer.append(mr.Frame({"atoms": mr.Block({"x": [2.0]})}))
+    writer._release()
+    column.write_bytes(before)
+    with (
+        untouched(record),
+        refused("reject-torn-commit", "trajectory/atoms/x has 1 rows", "2 frames", kind=mr.FormatError),
+    ):
+        mr.open(record).trajectory  # noqa: B018 - opened for its checks
+    mr.repair(record)
+    with mr.open(record) as repaired:
+        assert repaired.trajectory is not None
+        assert [frame["atoms"]["x"].tolist() for frame in repaired.trajectory] == [[1.0], [2.0]]
+
+
 def test_packing_what_is_no_record_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").write_text("mine")

@@ -6,6 +6,7 @@ import dataclasses
 import random
 import shutil
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,7 @@ def test_one_thousand_flips() -> None:
 
 @pytest.mark.parametrize("form", ["folder", "zip"])
 @pytest.mark.parametrize("name", RECORDS)
-def test_flipped_bits_are_refused(name: str, form: str, tmp_path: Path) -> None:
+def test_flipped_bits_are_refused(name: str, form: str, tmp_path: Path, tally: Counter[str]) -> None:
     folder = tmp_path / "a.mrec"
     RECORDS[name](folder)
     target = folder_target(folder) if form == "folder" else zip_target(folder)
@@ -148,6 +149,7 @@ def test_flipped_bits_are_refused(name: str, form: str, tmp_path: Path) -> None:
         refused += 1
         flip(file, place, bit)
     assert refused == flips_of(name, form)
+    tally["bits flipped in data, each refused"] += refused
     read_everything(target.path)
     shutil.rmtree(folder)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -139,7 +140,7 @@ def blame(calls: FaultInjector) -> Iterator[None]:
 
 @pytest.mark.parametrize("share", range(SHARES))
 @pytest.mark.parametrize("mode", ["error", "half-written", "death"])
-def test_process_ends_at_a_failing_call(mode: str, share: int, scratch: Path) -> None:
+def test_process_ends_at_a_failing_call(mode: str, share: int, scratch: Path, tally: Counter[str]) -> None:
     """The store opens at a committed count with every frame exact, and a new writer finishes the run.
 
     Every call is failed once by an error, once more with half the bytes written where it writes, and once by the end
@@ -161,6 +162,7 @@ def test_process_ends_at_a_failing_call(mode: str, share: int, scratch: Path) ->
                 else:
                     pytest.fail(f"nobody noticed the failure of call {calls.struck}")
                 calls.close_all()
+            tally[f"calls failed once ({mode}), the process ends"] += 1
             with blame(calls):
                 if target % 2 and story.find() is not None:
                     mr.repair(story.path)
@@ -243,7 +245,7 @@ class PatientStory(Story):
 
 
 @pytest.mark.parametrize("share", range(SHARES))
-def test_user_tries_again_after_a_failing_call(share: int, scratch: Path) -> None:
+def test_user_tries_again_after_a_failing_call(share: int, scratch: Path, tally: Counter[str]) -> None:
     """Trying again, or reopening, ends with the whole run; no state on the way is wrong."""
     with small_extents():
         for target in targets_of(calls_of(scratch, whole_story), "error")[share::SHARES]:
@@ -255,6 +257,7 @@ def test_user_tries_again_after_a_failing_call(share: int, scratch: Path) -> Non
                 story.write()
                 story.check_closed()
             assert calls.struck is not None
+            tally["calls failed once, the writer goes on"] += 1
             assert leftovers(folder) == []
             shutil.rmtree(folder)
 
@@ -283,7 +286,9 @@ def take_up(path: Path, how: str) -> None:
 @pytest.mark.parametrize(("commit", "last"), [(-4, "replace"), (-2, "pwrite"), (-2, "replace")])
 @pytest.mark.parametrize("how", ["reopen", "repair"])
 @pytest.mark.parametrize("mode", ["error", "death"])
-def test_reopening_ends_at_a_failing_call(mode: Mode, how: str, commit: int, last: str, scratch: Path) -> None:
+def test_reopening_ends_at_a_failing_call(
+    mode: Mode, how: str, commit: int, last: str, scratch: Path, tally: Counter[str]
+) -> None:
     """Reopening and repairing a crashed store can themselves be cut short at any call."""
     origin = scratch / "crashed" / "a.mrec"
     origin.parent.mkdir()
@@ -312,6 +317,7 @@ def test_reopening_ends_at_a_failing_call(mode: Mode, how: str, commit: int, las
                         expect_failure(error)
                 calls.close_all()
             assert calls.struck is not None
+            tally["calls failed while a crashed store is reopened or repaired"] += 1
             with blame(calls):
                 assert story.find() == committed
                 story.finish()

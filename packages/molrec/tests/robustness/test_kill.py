@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -96,7 +97,7 @@ class Chain:
 
 
 @pytest.mark.parametrize("batch", range(BATCHES))
-def test_killed_writers(batch: int, server: ForkServer, scratch: Path) -> None:
+def test_killed_writers(batch: int, server: ForkServer, scratch: Path, tally: Counter[str]) -> None:
     rng = random.Random(batch)
     longest = FIRST_GUESS
     kills = chains = 0
@@ -120,3 +121,4 @@ def test_killed_writers(batch: int, server: ForkServer, scratch: Path) -> None:
         chain.finish()
         shutil.rmtree(chain.path.parent)
     assert kills == KILLS_PER_BATCH
+    tally["writers killed by SIGKILL at random moments"] += kills

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import shutil
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import CodeType
@@ -291,7 +293,7 @@ def check_interrupted(path: Path, allowed: range) -> int:
 
 
 @pytest.mark.parametrize("mode", ["interrupt", "interrupt-after"])
-def test_ctrl_c_at_every_file_operation(mode: Mode, scratch: Path) -> None:
+def test_ctrl_c_at_every_file_operation(mode: Mode, scratch: Path, tally: Counter[str]) -> None:
     """SIGINT around any call of the system: the store is readable, and closed where the writer was left properly."""
     with small_extents():
         with FaultInjector(scratch) as calls, mr.TrajectoryWriter(scratch / "a.mrec", SMALL.schema, flush_every=3) as w:
@@ -305,6 +307,7 @@ def test_ctrl_c_at_every_file_operation(mode: Mode, scratch: Path) -> None:
                 with pytest.raises(KeyboardInterrupt), mr.TrajectoryWriter(path, SMALL.schema, flush_every=3) as writer:
                     SMALL.append_rest(writer)
                 injector.close_all()
+            tally["Ctrl-C at a file operation"] += 1
             check_interrupted(path, range(len(SMALL) + 1))
             with mr.TrajectoryWriter.reopen(path) as writer:
                 SMALL.append_rest(writer)
@@ -328,6 +331,9 @@ class InterruptingLines:
         self._target = target
 
     def __enter__(self) -> Self:
+        # What is interrupted in a finalizer nobody hears of: none runs in here.
+        gc.collect()
+        gc.disable()
         monitoring = sys.monitoring
         monitoring.use_tool_id(self.TOOL, "interrupting lines")
         monitoring.register_callback(self.TOOL, monitoring.events.LINE, self._on_line)
@@ -338,6 +344,7 @@ class InterruptingLines:
         sys.monitoring.set_events(self.TOOL, 0)
         sys.monitoring.register_callback(self.TOOL, sys.monitoring.events.LINE, None)
         sys.monitoring.free_tool_id(self.TOOL)
+        gc.enable()
 
     def _on_line(self, code: CodeType, line: int) -> object:
         if f"{os.sep}molrec{os.sep}" not in code.co_filename or f"{os.sep}tests{os.sep}" in code.co_filename:
@@ -394,7 +401,7 @@ def every_line(lines: list[tuple[str, int]], seed: int) -> list[int]:
 @pytest.mark.parametrize("share", range(4))
 @pytest.mark.parametrize("leave", [go_home, go_on])
 def test_ctrl_c_between_any_two_statements(
-    leave: Callable[[mr.TrajectoryWriter], None], share: int, scratch: Path
+    leave: Callable[[mr.TrajectoryWriter], None], share: int, scratch: Path, tally: Counter[str]
 ) -> None:
     """An append or flush cut short anywhere leaves a store whose frames are exact, closed at once or gone on with."""
     with small_extents():
@@ -415,6 +422,7 @@ def test_ctrl_c_between_any_two_statements(
             except BaseException as error:
                 error.add_note(f"interrupted at moment {target}, {lines[target]}")
                 raise
+            tally["Ctrl-C between two statements"] += 1
             shutil.rmtree(path)
 
 

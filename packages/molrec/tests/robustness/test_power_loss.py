@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import random
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from .stores import leftovers
 pytestmark = pytest.mark.exhaustive
 
 SHARES = 4
-TRIALS = 25
+TRIALS = 150
 
 SMALL = small_run(length=24)
 LARGE = run_of_everything(length=32)
@@ -158,9 +159,10 @@ RUNS = pytest.mark.parametrize("run", [SMALL, LARGE], ids=["small", "large"])
 @pytest.mark.parametrize("share", range(SHARES))
 @pytest.mark.parametrize("how", ["repair", "reopen"])
 @RUNS
-def test_safe_frames_survive(run: Run, how: str, share: int, scratch: Path) -> None:
+def test_safe_frames_survive(run: Run, how: str, share: int, scratch: Path, tally: Counter[str]) -> None:
     """After a repair, or reopening, at least the last explicit flush is there, and every frame is exact."""
     for loss in power_losses(scratch, run, f"{how} {share}"):
+        tally["power losses, then repaired or reopened"] += 1
         with loss.blamed():
             if how == "repair":
                 mr.repair(loss.path)
@@ -176,9 +178,10 @@ def test_safe_frames_survive(run: Run, how: str, share: int, scratch: Path) -> N
 
 @pytest.mark.parametrize("share", range(SHARES))
 @RUNS
-def test_no_wrong_frame_is_shown(run: Run, share: int, scratch: Path) -> None:
+def test_no_wrong_frame_is_shown(run: Run, share: int, scratch: Path, tally: Counter[str]) -> None:
     """Before any repair, a frame is read exactly or refused."""
     for loss in power_losses(scratch, run, f"look {share}"):
+        tally["power losses, then read as they are"] += 1
         with loss.blamed():
             check_without_repair(loss.path, run)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -151,7 +152,7 @@ class Voyage:
 
 
 @pytest.mark.parametrize(("run", "small"), [(SMALL, True), (SMALL, False), (LARGE, True)], ids=["s", "s-wide", "l"])
-def test_torn_index_is_read_at_once(run: Run, small: bool, scratch: Path) -> None:
+def test_torn_index_is_read_at_once(run: Run, small: bool, scratch: Path, tally: Counter[str]) -> None:
     """Whatever part of an index rewrite arrived, a reader finds the committed frames; repair helps other readers."""
     voyage = Voyage(scratch, run, small=small)
     torn = repaired = first = later = 0
@@ -187,13 +188,14 @@ def test_torn_index_is_read_at_once(run: Run, small: bool, scratch: Path) -> Non
     voyage.watcher.on_index = tear
     voyage.sail(tear_committed)
     voyage.look()
+    tally["rewrites of an index torn"] += torn
     assert torn > 300
     assert repaired > 1
     assert first > 10
     assert later > 10
 
 
-def test_every_byte_of_a_tear(scratch: Path) -> None:
+def test_every_byte_of_a_tear(scratch: Path, tally: Counter[str]) -> None:
     """Both directions at every single byte, for the first index of a shard and for later ones."""
     voyage = Voyage(scratch, SMALL, small=True)
     seen: dict[str, int] = {}
@@ -206,6 +208,7 @@ def test_every_byte_of_a_tear(scratch: Path) -> None:
                 for cut in (after[:place] + before[place:], before[:place] + after[place:]):
                     overwrite(file, 0, cut)
                     voyage.look()
+                    tally["rewrites of an index torn"] += 1
             overwrite(file, 0, after)
 
     voyage.watcher.on_index = tear
@@ -214,7 +217,7 @@ def test_every_byte_of_a_tear(scratch: Path) -> None:
     assert max(seen.values()) > 1
 
 
-def test_index_that_did_not_arrive(scratch: Path) -> None:
+def test_index_that_did_not_arrive(scratch: Path, tally: Counter[str]) -> None:
     """After an automatic flush the frame count may be on the device and an index not yet: no wrong value is shown."""
     voyage = Voyage(scratch, SMALL, small=True)
     stale = 0
@@ -236,6 +239,7 @@ def test_index_that_did_not_arrive(scratch: Path) -> None:
             stale += 1
 
     voyage.sail(forget)
+    tally["indexes that did not arrive"] += stale
     assert stale > 50
 
 
@@ -245,7 +249,7 @@ def check_refused_or_exact(record: mr.Record, run: Run) -> None:
             assert content(frame) == run.expected[ordinal], f"frame {ordinal} is wrong"
 
 
-def test_torn_chunks_and_metadata(scratch: Path) -> None:
+def test_torn_chunks_and_metadata(scratch: Path, tally: Counter[str]) -> None:
     """A chunk or a document that arrived in part is not in force yet; what lies there is passed over."""
     voyage = Voyage(scratch, SMALL, small=True)
     torn = {"chunk": 0, "document": 0}
@@ -279,11 +283,13 @@ def test_torn_chunks_and_metadata(scratch: Path) -> None:
     voyage.watcher.on_document = tear_document
     voyage.sail(lambda: None)
     voyage.look()
+    tally["chunks torn"] += torn["chunk"]
+    tally["documents torn"] += torn["document"]
     assert torn["chunk"] > 300
     assert torn["document"] > 150
 
 
-def test_torn_journal(scratch: Path) -> None:
+def test_torn_journal(scratch: Path, tally: Counter[str]) -> None:
     """Cut anywhere, the journal still restores the state of a line before."""
     voyage = Voyage(scratch, SMALL, small=True)
     checked = 0
@@ -307,6 +313,7 @@ def test_torn_journal(scratch: Path) -> None:
 
     voyage.watcher.on_index = tear
     voyage.sail(lambda: None)
+    tally["journals torn"] += checked
     assert checked > 30
 
 
@@ -347,7 +354,7 @@ def go_on(path: Path, writer: mr.TrajectoryWriter) -> mr.TrajectoryWriter:
 
 
 @pytest.mark.parametrize("halves", [False, True])
-def test_journal_restores_after_a_failing_call(halves: bool, scratch: Path) -> None:
+def test_journal_restores_after_a_failing_call(halves: bool, scratch: Path, tally: Counter[str]) -> None:
     """A call on the journal fails and the user goes on; a torn index can still be restored."""
     path = scratch / "count.mrec"
     with small_extents(), FaultInjector(path) as calls:
@@ -385,6 +392,7 @@ def test_journal_restores_after_a_failing_call(halves: bool, scratch: Path) -> N
             with contextlib.suppress(OSError, mr.MolrecError):
                 writer.close()
         shutil.rmtree(path)
+    tally["rewrites of an index torn"] += torn
     assert torn > 20
 
 

@@ -136,6 +136,21 @@ class ArrayReader:
         decoded = layout.pipeline.decode(stored, layout.chunk_shape, layout.numpy, self.where(number))
         return self._trim(decoded)
 
+    def verify(self, start: int, stop: int) -> None:
+        """Check every chunk that holds rows ``start:stop``, decoding none that has a checksum.
+
+        Raises:
+            FormatError: A chunk is damaged or missing, or the array is shorter than `stop`.
+        """
+        layout = self.layout
+        if not layout.simple or layout.pipeline is None or not layout.pipeline.is_checksummed or stop > layout.rows:
+            self.read(start, stop)
+            return
+        for number in range(start // layout.chunk_rows, -(-stop // layout.chunk_rows)):
+            stored = self.stored_chunk(number)
+            if stored is not None:
+                layout.pipeline.verify(stored, self.where(number))
+
     def _trim(self, decoded: Array) -> Array:
         # A zero-width row is stored in chunks of width one.
         if 0 not in self.layout.trailing:

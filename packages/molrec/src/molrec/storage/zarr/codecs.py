@@ -78,6 +78,19 @@ class Pipeline:
             return None
         return int(shuffle_options["elementsize"]), int(zstd_options["level"])
 
+    @property
+    def is_checksummed(self) -> bool:
+        """Whether a stored chunk ends with its checksum."""
+        return bool(self.compressors) and self.compressors[-1][0] == "crc32c"
+
+    def verify(self, stored: Buffer, where: str) -> None:
+        """Check the checksum a stored chunk ends with, without decoding it.
+
+        Raises:
+            FormatError: It does not match (``reject-corrupt-chunk``).
+        """
+        _open(stored, where)
+
     def decodes_together(self, dtype: np.dtype[Any]) -> bool:
         """Whether `decode_into` handles many chunks of a dtype in one compiled call."""
         pair = self._shuffle_and_zstd()

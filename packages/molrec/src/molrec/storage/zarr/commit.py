@@ -207,8 +207,8 @@ class Committer:
 
     def _close_journal(self) -> None:
         if self._journal is not None:
-            os.close(self._journal)
-            self._journal = None
+            file, self._journal = self._journal, None
+            os.close(file)
 
     def finish(self) -> None:
         """Remove the journal: every index is durable and will not be rewritten by this writer."""

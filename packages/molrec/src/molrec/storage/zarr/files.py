@@ -7,6 +7,7 @@ any single one of them. ``docs/spec/commit.md`` states the order in which writer
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ __all__ = [
     "TEMPORARY",
     "append_bytes",
     "open_shard",
+    "remove_array",
     "replace_file",
     "sync_directory",
     "sync_file",
@@ -115,3 +117,9 @@ def write_document(folder: Path, document: dict[str, Any], *, durable: bool = Fa
     """Replace the ``zarr.json`` of a node, creating its folder when missing."""
     folder.mkdir(parents=True, exist_ok=True)
     replace_file(folder / "zarr.json", typedjson.dump_json(document).encode(), durable=durable)
+
+
+def remove_array(folder: Path) -> None:
+    """Remove an array; its ``zarr.json`` goes first, so that no reader finds the array without its chunks."""
+    (folder / "zarr.json").unlink(missing_ok=True)
+    shutil.rmtree(folder)

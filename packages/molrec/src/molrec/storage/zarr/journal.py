@@ -19,7 +19,17 @@ from molrec import typedjson
 from molrec.dtypes import Array
 from molrec.storage.zarr.codecs import Buffer, checksum
 
-__all__ = ["EMPTY_ENTRY", "JOURNAL_NAME", "ShardState", "encode_line", "read_lines", "recover_index", "shard_states"]
+__all__ = [
+    "EMPTY_ENTRY",
+    "JOURNAL_NAME",
+    "ShardState",
+    "encode_line",
+    "encode_lines",
+    "lines_up_to",
+    "read_lines",
+    "recover_index",
+    "shard_states",
+]
 
 JOURNAL_NAME = ".journal"
 #: Both words of the index entry of a chunk that is not there.
@@ -52,9 +62,13 @@ def encode_line(kind: str, nstep: int, shards: Sequence[ShardState], **content: 
         shards: States of the shards concerned.
         **content: ``documents`` of a base; ``rows`` and ``groups`` of a redo.
     """
-    line = {"kind": kind, "nstep": nstep, "shards": [shard.to_json() for shard in shards], **content}
-    text = typedjson.dump_json(line).encode()
-    return b"%08x %s\n" % (checksum(text), text)
+    return encode_lines([{"kind": kind, "nstep": nstep, "shards": [shard.to_json() for shard in shards], **content}])
+
+
+def encode_lines(lines: Sequence[dict[str, Any]]) -> bytes:
+    """Return a journal of the lines `read_lines` gives."""
+    texts = [typedjson.dump_json(line).encode() for line in lines]
+    return b"".join(b"%08x %s\n" % (checksum(text), text) for text in texts)
 
 
 def read_lines(raw: Buffer | None) -> list[dict[str, Any]]:
@@ -66,6 +80,15 @@ def read_lines(raw: Buffer | None) -> list[dict[str, Any]]:
             break
         lines.append(json.loads(text))
     return lines
+
+
+def lines_up_to(lines: Sequence[dict[str, Any]], nstep: int) -> list[dict[str, Any]]:
+    """Return the base line and the redo lines that led to a frame count; none when no line states it.
+
+    What follows the last line of that count belongs to commits that did not get through.
+    """
+    stating = [number for number, line in enumerate(lines) if line["nstep"] == nstep]
+    return list(lines[: stating[-1] + 1]) if stating else []
 
 
 def shard_states(lines: Sequence[dict[str, Any]], path: str) -> list[ShardState]:

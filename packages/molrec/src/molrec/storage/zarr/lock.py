@@ -55,8 +55,8 @@ class WriterLock:
     def release(self) -> None:
         """Give the record free; safe to call twice."""
         if self._file is not None:
-            os.close(self._file)
-            self._file = None
+            file, self._file = self._file, None
+            os.close(file)
 
     def __enter__(self) -> Self:
         return self

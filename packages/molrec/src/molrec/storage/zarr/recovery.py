@@ -1,23 +1,26 @@
-"""Bringing a trajectory back to a state that holds together, from its journal (``docs/spec/commit.md``, what survives).
+"""Bringing a trajectory back to a state that holds together, from its journal (``docs/spec/commit.md``).
 
 After a crash of the process every committed frame is in order and there is little to do. After a power loss anything
-written since the last durable commit may be missing in part; the journal's base line says what there was before it.
+written since the last durable commit may be missing in part. A state is first looked at as the store would be, and made
+so only if all of it can be read; the journal's base line is the state that always can.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
-from typing import Any
+from typing import Any, override
 
 from molrec import typedjson
 from molrec.errors import FormatError
 from molrec.model.schema import SequenceSchema
 from molrec.storage.zarr import names
-from molrec.storage.zarr.codecs import CHECKSUM_BYTES, checksum
+from molrec.storage.zarr.array_reader import open_array
+from molrec.storage.zarr.arrival import groups_made, rows_made
+from molrec.storage.zarr.codecs import CHECKSUM_BYTES, Buffer, checksum
 from molrec.storage.zarr.files import (
     open_shard,
+    remove_array,
     replace_file,
     sync_directory,
     sync_file,
@@ -27,20 +30,23 @@ from molrec.storage.zarr.files import (
 from molrec.storage.zarr.journal import (
     JOURNAL_NAME,
     ShardState,
-    encode_line,
+    encode_lines,
+    lines_up_to,
     read_lines,
     recover_index,
     shard_states,
 )
-from molrec.storage.zarr.layout import read_array_layout
+from molrec.storage.zarr.layout import group_document, read_array_layout
 from molrec.storage.zarr.sources import DirectorySource, read_document
 from molrec.storage.zarr.trajectory_reader import TrajectoryReader
 
 __all__ = ["recover"]
 
+_JOURNAL = f"{names.TRAJECTORY}/{JOURNAL_NAME}"
+
 
 def recover(root: Path) -> list[str]:
-    """Restore damaged metadata, and go back to the last durable commit where newer frames cannot be read.
+    """Put a trajectory into its committed state, or the last durable one where that was lost in part.
 
     The caller holds the writer's lock. A record without a journal is left alone.
 
@@ -49,133 +55,153 @@ def recover(root: Path) -> list[str]:
     """
     source = DirectorySource(root)
     try:
-        lines = read_lines(source.get(f"{names.TRAJECTORY}/{JOURNAL_NAME}"))
+        lines = read_lines(source.get(_JOURNAL))
         if not lines or lines[0]["kind"] != "base":
             return []
-        base = lines[0]
-        done = _restore_documents(root, source, base["documents"])
-        stated = _frames(source)
+        durable = lines[0]["nstep"]
+        found = _frames(source)
+        done = [f"{path}/zarr.json was damaged" for path in lines[0]["documents"] if not _is_whole(source, path)]
+        newest = _state(source, lines_up_to(lines, found)) if found > durable else None
     finally:
         source.close()
-    if stated > base["nstep"] and _arrived(root, lines, stated) and _readable(root, base["nstep"]):
-        _settle_indexes(root, lines)
+    if newest is not None and newest.holds_together():
+        newest.make_so()
         return done
-    _roll_back(root, base)
-    if stated > base["nstep"]:
-        done.append(f"rolled back from {stated} frames to {base['nstep']}, the last durable commit")
+    state = _state(source, lines[:1])
+    assert state is not None
+    state.make_so()
+    if found > durable:
+        done.append(f"rolled back from {found} frames to {durable}, the last durable commit")
     return done
 
 
-def _arrived(root: Path, lines: list[dict[str, Any]], nstep: int) -> bool:
-    """Tell whether every document of the commits that led to a frame count is there in its new form.
-
-    A power loss may keep the count and lose a length: what carries forward then would be shown in place of what came.
-    """
-    places = [number for number, line in enumerate(lines) if line["kind"] == "redo" and line["nstep"] == nstep]
-    if not places:
-        return False
-    source = DirectorySource(root)
-    try:
-        rows: dict[str, int] = {}
-        groups: dict[str, list[Any]] = {}
-        for line in lines[1 : places[-1] + 1]:
-            rows |= line["rows"]
-            groups |= {path: [attributes] for path, attributes in line["groups"].items()}
-        # A later commit that did not get through may have replaced a group already.
-        for line in lines[places[-1] + 1 :]:
-            for path, attributes in line["groups"].items():
-                groups.setdefault(path, [_document(source, path).get("attributes")]).append(attributes)
-        longer = all((_document(source, path).get("shape") or [0])[0] >= count for path, count in rows.items())
-        return longer and all(_document(source, path).get("attributes") in found for path, found in groups.items())
-    finally:
-        source.close()
-
-
 def _document(source: DirectorySource, path: str) -> dict[str, Any]:
+    """Return a document, empty when it is missing or unreadable."""
     try:
         return read_document(source, path) or {}
     except FormatError:
         return {}
 
 
-def _settle_indexes(root: Path, lines: list[dict[str, Any]]) -> None:
-    """Put the newest proven index of every shard the journal names in place."""
-    for path in {shard[0] for line in lines for shard in line["shards"]}:
-        metadata = root / path.rpartition("/c/")[0] / "zarr.json"
-        if not metadata.exists():
-            continue  # an array a failed attempt was about to begin
-        layout = read_array_layout(typedjson.parse_json(metadata.read_bytes(), str(metadata)), str(metadata))
-        _put_index_back(root, path, shard_states(lines, path), layout.chunks_per_shard)
-
-
-def _restore_documents(root: Path, source: DirectorySource, documents: dict[str, Any]) -> list[str]:
-    """Rewrite each ``zarr.json`` that is missing or unreadable."""
-    done = []
-    for path, document in documents.items():
-        try:
-            found = read_document(source, path)
-            if found is not None and document["node_type"] == "array":
-                read_array_layout(found, path)
-        except FormatError:
-            found = None
-        if found is None or found.get("node_type") != document["node_type"]:
-            write_document(root / path, document, durable=True)
-            done.append(f"restored {path}/zarr.json from the journal")
-    return done
+def _is_whole(source: DirectorySource, path: str) -> bool:
+    document = _document(source, path)
+    try:
+        if document.get("node_type") == "array":
+            read_array_layout(document, path)
+    except FormatError:
+        return False
+    return bool(document)
 
 
 def _frames(source: DirectorySource) -> int:
-    document = read_document(source, names.TRAJECTORY) or {}
-    stated = document.get("attributes", {}).get(names.NSTEP, 0)
+    stated = _document(source, names.TRAJECTORY).get("attributes", {}).get(names.NSTEP, 0)
     return stated if isinstance(stated, int) else 0
 
 
-def _readable(root: Path, first: int) -> bool:
-    """Tell whether every frame from `first` on can be read."""
-    source = DirectorySource(root)
-    try:
-        reader = TrajectoryReader(source)
-        for ordinal in range(first, len(reader)):
-            reader[ordinal].meta  # noqa: B018 - read for its checks
-        reader.steps  # noqa: B018
-        reader.times  # noqa: B018
-    except FormatError:
-        return False
-    finally:
+def _state(source: DirectorySource, lines: list[dict[str, Any]]) -> _State | None:
+    """Return the state the lines of a journal lead to, or None when they do not tell all of it."""
+    if not lines:
+        return None
+    documents = dict(lines[0]["documents"])
+    documents |= {path: group_document(attributes) for path, attributes in groups_made(lines).items()}
+    for path, count in rows_made(lines).items():
+        document = documents.get(path) or _document(source, path)
+        if not document.get("shape"):
+            return None
+        documents[path] = {**document, "shape": [count, *document["shape"][1:]]}
+    if len(lines) > 1:
+        documents[names.TRAJECTORY] = _document(source, names.TRAJECTORY)
+    return _State(source.root, lines, documents)
+
+
+class _State:
+    """What a trajectory is when the lines of a journal are all that happened to it."""
+
+    def __init__(self, root: Path, lines: list[dict[str, Any]], documents: dict[str, Any]) -> None:
+        self._root = root
+        self._lines = lines
+        self._documents = documents
+        attributes = documents[names.TRAJECTORY]["attributes"]
+        self._schema = SequenceSchema.from_document(attributes[names.SEQUENCE_SCHEMA], names.TRAJECTORY)
+
+    def holds_together(self) -> bool:
+        """Tell whether everything written since the last durable commit is there, whole."""
+        durable = self._lines[0]["documents"]
+        source = _ProposedSource(self._root, self._documents, encode_lines(self._lines), self._schema)
+        try:
+            reader = TrajectoryReader(source)
+            for name in reader.schema.blocks:
+                reader.block_reader(name)
+            for path, count in rows_made(self._lines).items():
+                array = open_array(source, path)
+                assert array is not None
+                array.verify(min(count, durable[path]["shape"][0] if path in durable else 0), count)
+        except FormatError:
+            return False
+        finally:
+            source.close()
+        return True
+
+    def make_so(self) -> None:
+        """Write what differs.
+
+        The count first, then elided forms and lengths, then indexes, and last the journal: no step leaves a length past
+        its index, a count past a length, or a block without either form of its index.
+        """
+        trajectory = self._root / names.TRAJECTORY
+        self._write_documents()
+        for path in {shard[0] for line in self._lines for shard in line["shards"]}:
+            array = path.rpartition("/c/")[0]
+            layout = read_array_layout(self._documents[array], array)
+            _put_index_back(self._root, path, shard_states(self._lines, path), layout.chunks_per_shard)
+        # What was given up must not be restored by the next reader.
+        journal = encode_lines(self._lines)
+        if (trajectory / JOURNAL_NAME).read_bytes() != journal:
+            replace_file(trajectory / JOURNAL_NAME, journal, durable=True)
+            sync_directory(trajectory)
+
+    def _write_documents(self) -> None:
+        source = DirectorySource(self._root)
+        if _document(source, names.TRAJECTORY) != self._documents[names.TRAJECTORY]:
+            write_document(self._root / names.TRAJECTORY, self._documents[names.TRAJECTORY], durable=True)
+            sync_directory(self._root / names.TRAJECTORY)
+        if names.BOX not in self._documents:
+            (self._root / names.BOX / "zarr.json").unlink(missing_ok=True)  # without it nothing below is a cell
+        # Groups before arrays: an elided form is in force again before the arrays it replaces are cut.
+        for path in sorted(self._documents, key=lambda path: self._documents[path].get("node_type") == "array"):
+            if _document(source, path) != self._documents[path]:
+                write_document(self._root / path, self._documents[path], durable=True)
         source.close()
-    return True
+        self._remove_unknown_arrays()
+
+    def _remove_unknown_arrays(self) -> None:
+        folder = self._root / names.TRAJECTORY
+        found = {path.parent.relative_to(self._root).as_posix() for path in folder.rglob("zarr.json")}
+        unknown = [path for path in found - self._documents.keys() if names.is_layout_array(path, self._schema)]
+        # Cells held as attributes are in force again once the step_index of the box is gone.
+        for path in sorted(unknown, key=lambda path: not path.endswith(names.STEP_INDEX)):
+            remove_array(self._root / path)
 
 
-def _roll_back(root: Path, base: dict[str, Any]) -> None:
-    """Return to the journal's base: its count, metadata and indexes in place, arrays it does not know gone."""
-    documents = base["documents"]
-    trajectory = root / names.TRAJECTORY
-    schema = SequenceSchema.from_document(
-        documents[names.TRAJECTORY]["attributes"][names.SEQUENCE_SCHEMA], names.TRAJECTORY
-    )
-    # The count first, then lengths, then indexes: no step leaves a length past its index or a count past a length.
-    write_document(trajectory, documents[names.TRAJECTORY], durable=True)
-    sync_directory(trajectory)
-    for metadata in list(trajectory.rglob("zarr.json")):
-        folder = metadata.parent
-        node = folder.relative_to(root).as_posix()
-        if node not in documents and names.is_layout_array(node, schema):
-            shutil.rmtree(folder)
-    source = DirectorySource(root)
-    for path, document in documents.items():
-        if path != names.TRAJECTORY and _document(source, path) != document:
-            write_document(root / path, document, durable=True)
-    source.close()
-    for path in [shard[0] for shard in base["shards"]]:
-        array = path.rpartition("/c/")[0]
-        layout = read_array_layout(documents[array], array)
-        _put_index_back(root, path, shard_states([base], path), layout.chunks_per_shard)
-    # What was abandoned must not be restored by the next reader.
-    states = [state for shard in base["shards"] for state in shard_states([base], shard[0])]
-    replace_file(
-        trajectory / JOURNAL_NAME, encode_line("base", base["nstep"], states, documents=documents), durable=True
-    )
-    sync_directory(trajectory)
+class _ProposedSource(DirectorySource):
+    """A record as it would be in another state: its chunks, with other documents and another journal beside them."""
+
+    def __init__(self, root: Path, documents: dict[str, Any], journal: bytes, schema: SequenceSchema) -> None:
+        super().__init__(root)
+        self._documents = documents
+        self._journal = journal
+        self._schema = schema
+
+    @override
+    def get(self, path: str) -> Buffer | None:
+        if path == _JOURNAL:
+            return self._journal
+        node, _, name = path.rpartition("/")
+        if name != "zarr.json":
+            return super().get(path)
+        if node in self._documents:
+            return typedjson.dump_json(self._documents[node]).encode()
+        return None if node == names.BOX or names.is_layout_array(node, self._schema) else super().get(path)
 
 
 def _put_index_back(root: Path, path: str, states: list[ShardState], chunks: int) -> None:

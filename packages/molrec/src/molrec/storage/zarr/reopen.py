@@ -21,7 +21,7 @@ from molrec.storage.zarr.array_reader import ArrayReader, open_array
 from molrec.storage.zarr.block_reader import BlockReader
 from molrec.storage.zarr.box_reader import BoxSeries
 from molrec.storage.zarr.codecs import CHECKSUM_BYTES, checksum
-from molrec.storage.zarr.files import TEMPORARY, write_document
+from molrec.storage.zarr.files import TEMPORARY, remove_array, write_document
 from molrec.storage.zarr.frame_group import group_attributes
 from molrec.storage.zarr.journal import EMPTY_ENTRY, JOURNAL_NAME
 from molrec.storage.zarr.shard_appender import ShardAppender
@@ -95,11 +95,16 @@ class Restorer:
         entries = folder.iterdir() if folder.is_dir() else ()
         return [entry for entry in entries if entry.name.isdigit() and int(entry.name) >= kept]
 
-    def cut_back(self) -> None:
-        """Put cleaned indexes and committed shapes on disk; the journal must hold the state already."""
-        # Shapes first: a shape past its index would promise chunks that are gone.
+    def cut_back_shapes(self) -> None:
+        """Put the committed shapes on disk, before any journal states the indexes that go with them.
+
+        A shape past its index would promise chunks that are gone.
+        """
         for appender in self._longer:
             write_document(self._root / appender.path, appender.layout.to_document(), durable=True)
+
+    def cut_back_indexes(self) -> None:
+        """Put the cleaned indexes on disk and remove shards past them; the journal must hold this state already."""
         for appender in self.appenders:
             appender.rewrite_index()
         for entry in self._excess:
@@ -108,7 +113,7 @@ class Restorer:
     def drop(self, path: str) -> None:
         """Remove an array an interrupted commit left behind, which is not in force."""
         if (self._root / path).exists():
-            shutil.rmtree(self._root / path)
+            remove_array(self._root / path)
 
     # -- parts of a run ---------------------------------------------------------------------------------------------
 

@@ -268,15 +268,16 @@ class ShardAppender:
     def _open(self, number: int) -> int:
         if self._file is None or self._file_number != number:
             self.close()
-            self._file = open_shard(self._folder / self.layout.chunk_path(number))
             self._file_number = number
+            self._file = open_shard(self._folder / self.layout.chunk_path(number))
         return self._file
 
     def close(self) -> None:
         """Close the open shard; safe to call twice."""
         if self._file is not None:
-            os.close(self._file)
-            self._file = None
+            # Forgotten first: an interrupt between the two must not lead to closing somebody else's file.
+            file, self._file = self._file, None
+            os.close(file)
 
 
 def _widen(chunks: Array, layout: ArrayLayout) -> Array:

@@ -27,11 +27,13 @@ from molrec.model.progression import StepProgression, TimeProgression, read_prog
 from molrec.model.resolved import ResolvedRules, check_reference
 from molrec.model.schema import SequenceSchema
 from molrec.storage.zarr import names
+from molrec.storage.zarr.arrival import check_arrival
 from molrec.storage.zarr.block_reader import BlockReader, check_ascending, read_dense
 from molrec.storage.zarr.box_reader import BoxSeries
 from molrec.storage.zarr.bulk_read import read_columns
 from molrec.storage.zarr.chunk_cache import ChunkCache
 from molrec.storage.zarr.frame_group import group_attributes, read_section_rows
+from molrec.storage.zarr.journal import JOURNAL_NAME, read_lines
 from molrec.storage.zarr.sources import Source, read_document
 
 __all__ = ["TrajectoryReader", "TrajectoryView"]
@@ -124,6 +126,9 @@ class TrajectoryReader(Sequence[Frame]):
         self._cache = ChunkCache()
         self._readers: dict[str, BlockReader] = {}
         if self._nstep:
+            if source.live:
+                journal = source.get(f"{names.TRAJECTORY}/{JOURNAL_NAME}")
+                check_arrival(source, read_lines(journal), self._nstep)
             self._check_stamps()
             self.meta  # noqa: B018 - opened now, so that short series are refused here
             self._check_alignment()

@@ -8,43 +8,35 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from molrec import typedjson
-from molrec.dtypes import row_bytes
 from molrec.errors import MolrecError, SchemaError
 from molrec.model.alignment import check_system_names
 from molrec.model.frame import Frame
-from molrec.model.presentation import FrameChecker, Presentation, next_step, next_time
+from molrec.model.presentation import FrameChecker, next_step, next_time
 from molrec.model.progression import StepProgression, TimeProgression
 from molrec.model.resolved import ResolvedRules
-from molrec.model.schema import BlockSchema, SequenceSchema
+from molrec.model.schema import SequenceSchema
 from molrec.storage.zarr import names
 from molrec.storage.zarr.array_reader import open_array
-from molrec.storage.zarr.block_reader import BlockReader
-from molrec.storage.zarr.block_track import BlockTrack
-from molrec.storage.zarr.box_track import BoxTrack
 from molrec.storage.zarr.commit import Committer
-from molrec.storage.zarr.extents import Storage, block_chunk_rows
+from molrec.storage.zarr.extents import Storage
+from molrec.storage.zarr.files import remove_array
 from molrec.storage.zarr.frame_group import read_section_rows
-from molrec.storage.zarr.layout import ArrayLayout
 from molrec.storage.zarr.lock import WriterLock
 from molrec.storage.zarr.recovery import recover
 from molrec.storage.zarr.reopen import Restorer, remove_leftovers, restored_group_attributes
 from molrec.storage.zarr.root import create_root, read_meta, require_root
-from molrec.storage.zarr.series_tracks import MetaTrack, ProgressionTrack
+from molrec.storage.zarr.run_tracks import RunTracks
 from molrec.storage.zarr.shard_appender import ShardAppender
 from molrec.storage.zarr.sources import DirectorySource
 from molrec.storage.zarr.trajectory_reader import TrajectoryReader
 
 __all__ = ["TrajectoryWriter"]
-
-_FLUSH_BYTES = 4 * 2**20
-_MOST_FLUSH_FRAMES = 4096
 
 
 class TrajectoryWriter:
@@ -108,17 +100,13 @@ class TrajectoryWriter:
         self._fit = fit
         self._flush_every = flush_every
         self._nstep = 0
-        #: Attributes a producer gave the groups that otherwise have none, by path.
-        self._kept_attributes: dict[str, dict[str, Any]] = {}
         self._last_step: int | None = None
         self._has_times: bool | None = None
         self._hold_against(root)
         self._unsound = False
         self._lock: WriterLock | None = WriterLock(root)
         self._committer = Committer(root, {names.SEQUENCE_SCHEMA: self._schema.to_document()})
-        self._open_series()
-        self._blocks: dict[str, BlockTrack] = {}
-        self._box = BoxTrack(self._dense)
+        self._tracks = RunTracks(root, self._schema, storage)
         try:
             self._committer.create()
         except BaseException:
@@ -188,69 +176,25 @@ class TrajectoryWriter:
             if key not in (names.NSTEP, StepProgression.key, TimeProgression.key)
         }
         self._committer = Committer(self.path, fixed, self._nstep)
-        self._kept_attributes = restored_group_attributes(source, self._schema)
         self._last_step = int(reader.steps[-1]) if self._nstep else None
         self._has_times = reader.times is not None if self._nstep else None
-        self._blocks = {}
         if not self._nstep:
             self._clear_uncommitted()
-            self._open_series()
-            self._box = BoxTrack(self._dense)
+            self._tracks = RunTracks(self.path, self._schema, self._storage)
             self._committer.create()
             return
         restorer = Restorer(self.path, source, self._nstep)
-        self._restore_series(restorer, reader.attributes)
-        for name in self._schema.blocks:
-            self._restore_block(restorer, reader.block_reader(name))
-        cells = reader.box_series
-        extra = restorer.boxes(cells)
-        stored = {f"{names.BOX}/{part}": restorer.array(f"{names.BOX}/{part}", cells.count) for part in cells.arrays}
-        self._box = BoxTrack(
-            lambda path, dtype, trailing: stored.get(path) or self._dense(path, dtype, trailing),
-            cells.fixed,
-            cells.latest,
-            cells.count,
-            cells.arrays,
-            extra,
-        )
-        self._committer.adopt(restorer.appenders, self._progressions(), self._groups())
-        restorer.cut_back()
+        kept = restored_group_attributes(source, self._schema)
+        self._tracks = RunTracks.restore(self.path, reader, self._storage, restorer, kept)
+        restorer.cut_back_shapes()
+        self._committer.adopt(restorer.appenders, self._tracks.progressions(), self._tracks.group_attributes())
+        restorer.cut_back_indexes()
 
     def _clear_uncommitted(self) -> None:
         """Remove the arrays a first commit that never finished left below the trajectory."""
         for folder in sorted((self.path / names.TRAJECTORY).rglob("*")):
             if folder.is_dir() and names.is_layout_array(folder.relative_to(self.path).as_posix(), self._schema):
-                shutil.rmtree(folder)
-
-    def _restore_series(self, restorer: Restorer, attributes: dict[str, Any]) -> None:
-        steps, step_array = restorer.stamps(StepProgression, attributes, names.STEP)
-        times, time_array = restorer.stamps(TimeProgression, attributes, names.TIME)
-        self._steps = ProgressionTrack(
-            StepProgression, step_array or self._dense(names.STEP, "i64", ()), steps, self._nstep
-        )
-        self._times = ProgressionTrack(
-            TimeProgression,
-            time_array or self._dense(names.TIME, "f64", ()),
-            times,
-            self._nstep if self._has_times else 0,
-        )
-        self._meta: dict[str, MetaTrack] = {
-            key: MetaTrack(declared.tag, restorer.array(f"{names.SERIES_META}/{key}", self._nstep))
-            for key, declared in self._schema.meta.items()
-        }
-
-    def _restore_block(self, restorer: Restorer, reader: BlockReader) -> None:
-        columns, masks, extra = restorer.block(reader)
-        indexed = not reader.index.is_regular
-
-        def make_dense(path: str) -> ShardAppender:
-            return restorer.index_array(reader, path) if indexed else self._dense_u64(path)
-
-        track = BlockTrack(
-            reader.name, reader.declared, columns, masks, make_dense, reader.index, restorer.latest(reader), extra
-        )
-        track.largest = reader.index.largest
-        self._blocks[reader.name] = track
+                remove_array(folder)
 
     @staticmethod
     def _check_arguments(schema: SequenceSchema, flush_every: int | None) -> None:
@@ -280,73 +224,6 @@ class TrajectoryWriter:
                     "side by side they share only id",
                     "reject-system-shared-column",
                 )
-
-    # -- making the arrays ------------------------------------------------------------------------------------------
-
-    def _open_series(self) -> None:
-        self._steps = ProgressionTrack(StepProgression, self._dense(names.STEP, "i64", ()))
-        self._times = ProgressionTrack(TimeProgression, self._dense(names.TIME, "f64", ()))
-        self._meta = {}
-        for key, declared in self._schema.meta.items():
-            appender = self._dense(f"{names.SERIES_META}/{key}", *typedjson.series_column(declared.tag))
-            appender.layout.attributes[names.META_DTYPE] = declared.tag
-            self._meta[key] = MetaTrack(declared.tag, appender)
-
-    def _dense(self, path: str, dtype: str, trailing: tuple[int, ...]) -> ShardAppender:
-        return ShardAppender(self.path, path, self._storage.dense(dtype, trailing, known_rows=None))
-
-    def _dense_u64(self, path: str) -> ShardAppender:
-        return self._dense(path, "u64", ())
-
-    def _make_block(self, name: str) -> BlockTrack:
-        """Make the arrays of a block; extents are provisional until the first commit shows how large frames are."""
-        declared = self._schema.blocks[name]
-        columns, masks = {}, {}
-        for column, pinned in declared.columns.items():
-            columns[column] = ShardAppender(
-                self.path, names.column_path(name, column), self._column_layout(declared, column, declared.rows or 0)
-            )
-            if pinned.nullable:
-                masks[column] = ShardAppender(
-                    self.path, names.mask_path(name, column), self._mask_layout(declared, declared.rows or 0)
-                )
-        return BlockTrack(name, declared, columns, masks, self._dense_u64)
-
-    def _column_layout(self, declared: BlockSchema, column: str, rows: int, known: int | None = None) -> ArrayLayout:
-        pinned = declared.columns[column]
-        return self._storage.column(
-            pinned.dtype,
-            pinned.trailing,
-            block_chunk_rows(declared, rows, self._storage.profile),
-            precision=pinned.precision is not None,
-            known_rows=known,
-        )
-
-    def _mask_layout(self, declared: BlockSchema, rows: int, known: int | None = None) -> ArrayLayout:
-        chunk_rows = block_chunk_rows(declared, rows, self._storage.profile)
-        return self._storage.column("bool", (), chunk_rows, precision=False, known_rows=known)
-
-    def _choose_extents(self, appenders: Sequence[ShardAppender], *, fit: bool) -> None:
-        """Settle the extents of arrays about to be created, which are frozen from then on.
-
-        Blocks go by their largest frame so far. With `fit` the run ends here, so every length is known and shards are
-        made to measure.
-        """
-        for block in self._blocks.values():
-            rows = max(block.largest, block.declared.rows or 0)
-            for column, appender in block.columns.items():
-                known = appender.total_rows if fit else None
-                appender.set_layout(self._column_layout(block.declared, column, rows, known))
-            for appender in block.masks.values():
-                appender.set_layout(self._mask_layout(block.declared, rows, appender.total_rows if fit else None))
-        if fit:
-            rowed = {id(appender) for block in self._blocks.values() for appender in block.row_appenders()}
-            for appender in appenders:
-                if id(appender) not in rowed:
-                    layout = appender.layout
-                    fitted = self._storage.dense(layout.dtype, layout.trailing, known_rows=appender.total_rows)
-                    fitted.attributes = layout.attributes
-                    appender.set_layout(fitted)
 
     # -- appending --------------------------------------------------------------------------------------------------
 
@@ -388,19 +265,12 @@ class TrajectoryWriter:
             moment = next_time(time, self._has_times)
             presented = self._checker.blocks(frame)
             values = self._checker.meta(frame)
-            self._box.check(frame.box)
-            latest = {name: track.latest for name, track in self._blocks.items() if track.latest is not None}
-            self._rules.check_change(ordinal, presented, latest)
+            self._tracks.check_box(frame.box)
+            self._rules.check_change(ordinal, presented, self._tracks.latest)
         except SchemaError as error:
             raise SchemaError(f"{where}: {error.message}", error.rule) from error
         self._unsound = True
-        self._steps.add(stamp)
-        if moment is not None:
-            self._times.add(moment)
-        for key, value in values.items():
-            self._meta[key].add(value)
-        self._box.add(ordinal, frame.box)
-        self._take_blocks(ordinal, presented)
+        self._tracks.add(ordinal, stamp, moment, values, frame.box, presented)
         self._last_step = stamp
         self._has_times = moment is not None
         self._nstep += 1
@@ -408,30 +278,10 @@ class TrajectoryWriter:
         if self._nstep - self.committed >= self._flush_interval():
             self._commit(durable=self._committer.journal_is_long)
 
-    def _take_blocks(self, ordinal: int, presented: dict[str, Presentation]) -> None:
-        for name, presentation in presented.items():
-            if name not in self._blocks:
-                self._blocks[name] = self._make_block(name)
-            self._blocks[name].add(ordinal, presentation)
-
     def _flush_interval(self) -> int:
         if self._flush_every is None:
-            self._flush_every = self._automatic_interval()
+            self._flush_every = self._tracks.automatic_interval()
         return self._flush_every
-
-    def _automatic_interval(self) -> int:
-        """Return the frames of about 4 MiB, in whole chunks of the largest block."""
-        total, largest, frames_per_chunk = 0, 0, 1
-        for track in self._blocks.values():
-            declared = track.declared
-            rows = max(track.largest, declared.rows or 0)
-            size = rows * sum(row_bytes(column.dtype, column.trailing) for column in declared.columns.values())
-            total += size
-            if rows and size > largest:
-                largest = size
-                frames_per_chunk = max(1, block_chunk_rows(declared, rows, self._storage.profile) // rows)
-        frames = -(-_FLUSH_BYTES // max(1, total))
-        return max(1, min(_MOST_FLUSH_FRAMES, frames_per_chunk * -(-frames // frames_per_chunk)))
 
     # -- committing -------------------------------------------------------------------------------------------------
 
@@ -447,36 +297,17 @@ class TrajectoryWriter:
 
     def _commit(self, *, durable: bool, final: bool = False) -> None:
         self._unsound = True
+        tracks = self._tracks
+        first: list[ShardAppender] = []
+        rest: list[ShardAppender] = []
+        groups: dict[str, dict[str, Any]] = {}
         if self._nstep:
-            for name in self._schema.blocks.keys() - self._blocks.keys():
-                self._blocks[name] = self._make_block(name)
-        blocks = list(self._blocks.values())
-        first = [appender for block in blocks for appender in block.index_appenders()]
-        first += self._box.appenders()
-        rest = [appender for block in blocks for appender in block.row_appenders()]
-        series = [self._steps.hand_over(), self._times.hand_over() if self._has_times else None]
-        rest += [appender for appender in series if appender is not None]
-        if self._nstep:
-            rest += [track.hand_over() for track in self._meta.values()]
+            tracks.make_every_block()
+            first, rest, groups = tracks.index_appenders(), tracks.row_appenders(), tracks.group_attributes()
         if not self.committed:
-            self._choose_extents(first + rest, fit=final and self._fit)
+            tracks.choose_extents(first + rest, fit=final and self._fit)
         self._unsound = False
-        self._committer.commit(self._nstep, self._progressions(), first, self._groups(), rest, durable=durable)
-
-    def _progressions(self) -> dict[str, Any]:
-        return {**self._steps.attributes(), **self._times.attributes()}
-
-    def _groups(self) -> dict[str, dict[str, Any]]:
-        """Return the attributes of every group below the trajectory."""
-        if not self._nstep:
-            return {}
-        blocks = self._blocks.values()
-        groups = {f"{names.TRAJECTORY}/{block.name}": block.attributes() for block in blocks}
-        plain = [f"{names.TRAJECTORY}/{block.name}/{names.VALIDITY}" for block in blocks if block.masks]
-        plain += [names.SERIES_META] if self._meta else []
-        groups |= {path: self._kept_attributes.get(path, {}) for path in plain}
-        box = self._box.attributes()
-        return groups if box is None else {**groups, names.BOX: box}
+        self._committer.commit(self._nstep, tracks.progressions(), first, groups, rest, durable=durable)
 
     def close(self) -> None:
         """Commit what waits, durably, and give the record free; safe to call twice.
@@ -494,9 +325,7 @@ class TrajectoryWriter:
             self._release()
 
     def _release(self) -> None:
-        for track in self._blocks.values():
-            for appender in (*track.index_appenders(), *track.row_appenders()):
-                appender.close()
+        self._tracks.close()
         self._committer.close()
         if self._lock is not None:
             self._lock.release()
