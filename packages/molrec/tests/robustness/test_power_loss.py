@@ -21,7 +21,7 @@ from .stores import leftovers
 pytestmark = pytest.mark.exhaustive
 
 SHARES = 4
-TRIALS = 150
+TRIALS = 25
 
 SMALL = small_run(length=24)
 LARGE = run_of_everything(length=32)
