@@ -74,11 +74,12 @@ def present(name: str, declared: BlockSchema, block: Block) -> Presentation:
                 f"{declared.targets.get(column)!r}",
                 "reject-frame-target-disagrees",
             )
+    rounded = _rounded(declared, block)
     columns: dict[str, Array] = {}
     masks: dict[str, npt.NDArray[np.bool_]] = {}
     for column, pinned in declared.columns.items():
-        values, mask = block[column], block.validity(column)
-        columns[column] = values if pinned.precision is None else quantize(values, pinned.precision)
+        mask = block.validity(column)
+        columns[column] = rounded[column] if column in rounded else block[column]
         if pinned.nullable:
             masks[column] = np.ones(block.rows, dtype=np.bool_) if mask is None else mask
         elif mask is not None:
@@ -88,6 +89,21 @@ def present(name: str, declared: BlockSchema, block: Block) -> Presentation:
                 "reject-mask-not-declared",
             )
     return Presentation(block.rows, columns, masks)
+
+
+def _rounded(declared: BlockSchema, block: Block) -> dict[str, Array]:
+    """Return the columns of declared precision on their grids; those that share one are rounded together."""
+    alike: dict[tuple[float, tuple[int, ...]], list[str]] = {}
+    for column, pinned in declared.columns.items():
+        if pinned.precision is not None:
+            alike.setdefault((pinned.precision, pinned.trailing), []).append(column)
+    rounded: dict[str, Array] = {}
+    for (precision, _), names in alike.items():
+        if len(names) == 1:
+            rounded[names[0]] = quantize(block[names[0]], precision)
+        else:
+            rounded |= zip(names, quantize([block[name] for name in names], precision), strict=True)
+    return rounded
 
 
 def _check_columns(where: str, declared: BlockSchema, block: Block) -> None:

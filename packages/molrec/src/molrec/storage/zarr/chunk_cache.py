@@ -10,7 +10,7 @@ from molrec.dtypes import Array
 __all__ = ["ChunkCache"]
 
 #: A small cache lets the allocator hand the same memory out again, which sequential reading feels; ...
-_USUAL_BYTES = 4 * 2**20
+_USUAL_BYTES = 2**20
 #: ... deep chunks are worth keeping a few of, up to this much.
 _MOST_BYTES = 64 * 2**20
 _ENTRIES_OF_THE_LARGEST = 16

@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -36,10 +36,25 @@ _SHORTEST_PLANE = 64
 #: Declared level -> the level whose search is used on split planes. Within one plane there is little to search for:
 #: level 1 finds it sooner than 3, and its blocks come out no larger and decode faster (docs/design/002).
 _SPLIT_EFFORT = {3: 1}
+#: At that effort, a shorter repetition within a plane costs more than the entropy table makes of it, in bytes and in
+#: the time to decode it.
+_SHORTEST_MATCH = 7
 #: Less than this decodes sooner on one thread than several agree on who does it.
 _THREADED_BYTES = 2**20
-#: Bytes shuffled in one go.
-_BATCH_BYTES = 8 * 2**20
+#: Bytes shuffled in one go, into memory that is used again: fresh pages cost more than the shuffle.
+_BATCH_BYTES = 2**17
+
+
+class _Own(threading.local):
+    """The zstd coders of one thread, which must not share them; making one takes longer than using it."""
+
+    def __init__(self) -> None:
+        #: By level, chunk size, and whether planes are blocks of their own.
+        self.compressors: dict[tuple[int, int, bool], Any] = {}
+        self.decompressor: Any = None
+
+
+_own = _Own()
 
 
 def shuffle_and_compress(chunks: Array, element: int, level: int) -> list[bytes]:
@@ -50,18 +65,30 @@ def shuffle_and_compress(chunks: Array, element: int, level: int) -> list[bytes]
         element: Bytes the shuffle takes for one element, a divisor of the chunk's bytes.
         level: zstd level.
     """
-    import zstandard
-
     split = len(chunks) > 0 and chunks[0].nbytes // element >= _SHORTEST_PLANE
-    compressor = zstandard.ZstdCompressor(level=_SPLIT_EFFORT.get(level, level) if split else level)
+    key = (level, chunks[0].nbytes, split)
+    compressor = _own.compressors.get(key)
+    if compressor is None:
+        compressor = _own.compressors[key] = _make_compressor(level, chunks[0].nbytes, split=split)
     batch = max(1, _BATCH_BYTES // max(1, chunks[0].nbytes))
     frames: list[bytes] = []
+    scratch = np.empty((min(batch, len(chunks)), element, chunks[:1].nbytes // element), dtype=np.uint8)
     for first in range(0, len(chunks), batch):
         part = np.ascontiguousarray(chunks[first : first + batch])
-        elements = part.reshape(-1).view(np.uint8).reshape(len(part), -1, element)
-        shuffled = np.ascontiguousarray(elements.transpose(0, 2, 1))
+        shuffled = scratch[: len(part)]
+        shuffled[...] = part.reshape(-1).view(np.uint8).reshape(len(part), -1, element).transpose(0, 2, 1)
         frames += [_compress_planes(planes, compressor) for planes in shuffled]
     return frames
+
+
+def _make_compressor(level: int, size: int, *, split: bool) -> Any:
+    import zstandard
+
+    effort = _SPLIT_EFFORT.get(level)
+    if effort is None or not split:
+        return zstandard.ZstdCompressor(level=level)
+    parameters = zstandard.ZstdCompressionParameters.from_level(effort, source_size=size, min_match=_SHORTEST_MATCH)
+    return zstandard.ZstdCompressor(compression_params=parameters)
 
 
 def _compress_planes(planes: npt.NDArray[np.uint8], compressor: Any) -> bytes:
@@ -96,11 +123,27 @@ def decompress_and_unshuffle(bodies: Sequence[bytes], out: Array) -> None:
         for body, chunk in zip(bodies, out, strict=True):
             _unshuffle_into(zstd.decompress(body), chunk)
         return
+    if out.nbytes < _THREADED_BYTES:
+        # One decoder for all chunks saves its making; Blosc takes what it gives for blocks stored bare.
+        decompress = _decompressor().decompress
+        planes = [decompress(body, max_output_size=block) for body in bodies]
+        if any(len(shuffled) != block for shuffled in planes):
+            raise ValueError(f"a chunk of {block} bytes decoded to another size")
+        with _one_thread(blosc):
+            blosc.decompress(_wrap(planes, block), out.reshape(-1))
+        return
     batch = max(1, _LARGEST // block)
-    with _one_thread(blosc) if out.nbytes < _THREADED_BYTES else nullcontext():
-        for first in range(0, len(bodies), batch):
-            part = bodies[first : first + batch]
-            blosc.decompress(_wrap(part, block), out[first : first + batch].reshape(-1))
+    for first in range(0, len(bodies), batch):
+        part = bodies[first : first + batch]
+        blosc.decompress(_wrap(part, block), out[first : first + batch].reshape(-1))
+
+
+def _decompressor() -> Any:
+    if _own.decompressor is None:
+        import zstandard
+
+        _own.decompressor = zstandard.ZstdDecompressor()
+    return _own.decompressor
 
 
 @contextmanager

@@ -9,7 +9,9 @@ overwritten.
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -23,6 +25,9 @@ from molrec.storage.zarr.journal import EMPTY_ENTRY, ShardState
 from molrec.storage.zarr.layout import ArrayLayout
 
 __all__ = ["ShardAppender"]
+
+#: Bytes encoded in one go; small enough for the allocator to hand the same memory out again.
+_BATCH_BYTES = 2**17
 
 
 @dataclass(slots=True)
@@ -122,31 +127,36 @@ class ShardAppender:
         self._plan = None
         if not self._pending and self.on_disk:
             return False
-        rows = np.concatenate([self._tail, *self._pending]) if self._pending else self._tail
-        size = self.layout.chunk_rows
-        encoded = self._encode(rows) if self._pending else []
-        left = len(rows) % size
+        total = len(self._tail) + sum(len(rows) for rows in self._pending)
+        encoded, tail = self._encode() if self._pending else ([], self._tail)
         self._plan = _Plan(
-            rows=self.rows - len(self._tail) + len(rows),
-            tail=rows[len(rows) - left :].copy() if left else rows[:0],
+            rows=self.rows - len(self._tail) + total,
+            tail=tail,
             pending=len(self._pending),
             shards=self._split(encoded),
         )
         return True
 
-    def _encode(self, rows: Array) -> list[bytes]:
-        """Return the stored bytes of the chunks these rows fill, the last one padded."""
+    def _encode(self) -> tuple[list[bytes], Array]:
+        """Return the stored bytes of the chunks that tail and pending rows fill, and the rows of one that is not full.
+
+        That one is among the chunks, padded.
+        """
         layout = self.layout
         assert layout.pipeline is not None
         size = layout.chunk_rows
-        whole = len(rows) // size
+        batch = size * max(1, _BATCH_BYTES // max(1, self._tail[:1].itemsize * size * math.prod(layout.trailing)))
         encoded: list[bytes] = []
-        if whole:
-            chunks = rows[: whole * size].reshape(whole, size, *layout.trailing)
-            encoded = layout.pipeline.encode_many(chunks if 0 not in layout.trailing else _widen(chunks, layout))
-        if len(rows) > whole * size:
-            encoded.append(layout.pipeline.encode(pad_chunk(rows[whole * size :], layout)))
-        return encoded
+        left = self._tail[:0]
+        for rows in _regrouped([self._tail, *self._pending], batch):
+            whole = len(rows) // size
+            if whole:
+                chunks = rows[: whole * size].reshape(whole, size, *layout.trailing)
+                encoded += layout.pipeline.encode_many(chunks if 0 not in layout.trailing else _widen(chunks, layout))
+            left = rows[whole * size :]
+        if len(left):
+            encoded.append(layout.pipeline.encode(pad_chunk(left, layout)))
+        return encoded, left.copy()
 
     def _split(self, encoded: list[bytes]) -> list[_ShardPlan]:
         """Deal encoded chunks to their shards."""
@@ -278,6 +288,24 @@ class ShardAppender:
             # Forgotten first: an interrupt between the two must not lead to closing somebody else's file.
             file, self._file = self._file, None
             os.close(file)
+
+
+def _regrouped(pieces: list[Array], size: int) -> Iterator[Array]:
+    """Yield the rows of all pieces in arrays of `size` rows, the last one shorter; only small pieces are copied."""
+    waiting: list[Array] = []
+    count = 0
+    for piece in pieces:
+        start = 0
+        while start < len(piece):
+            taken = piece[start : start + size - count]
+            waiting.append(taken)
+            count += len(taken)
+            start += len(taken)
+            if count == size:
+                yield waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
+                waiting, count = [], 0
+    if waiting:
+        yield waiting[0] if len(waiting) == 1 else np.concatenate(waiting)
 
 
 def _widen(chunks: Array, layout: ArrayLayout) -> Array:
