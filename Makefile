@@ -65,8 +65,8 @@ test: $(DEV) ## tests of both packages, except those that need a foreign engine
 test-engines: $(ENGINES) ## the tests that need OpenMM, MDAnalysis, PyTorch, Dask and the like
 	$(PYTEST) -m engines $(PYTEST_ARGS)
 
-test-robustness: $(DEV) ## every failing call, kill, tear and power loss; a quarter of an hour
-	$(PYTEST) -m exhaustive -n $(JOBS) --maxprocesses 4 $(PYTEST_ARGS)
+test-robustness: $(DEV) ## every failing call, kill, tear and power loss; some minutes
+	$(PYTEST) packages/molrec/tests/robustness -n $(JOBS) --maxprocesses 4 $(PYTEST_ARGS)
 
 coverage: $(DEV) ## tests with a coverage report (build/coverage)
 	$(PYTEST) -m "not engines and not exhaustive" -n $(JOBS) --maxprocesses 4 \

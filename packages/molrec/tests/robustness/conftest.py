@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -45,3 +46,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def _all_passed(reporter: pytest.TerminalReporter) -> bool:
     return not reporter.stats.get("failed") and not reporter.stats.get("error")
+
+
+@pytest.fixture(autouse=True)
+def interrupts_arrive() -> Iterator[None]:
+    """Let SIGINT raise KeyboardInterrupt also where the tests run in the background of a shell, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

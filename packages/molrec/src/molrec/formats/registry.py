@@ -40,6 +40,8 @@ class Format:
         open_source: Opens a file for reading; None where it cannot be read.
         write: Writes frames to a path that does not exist yet; None where it cannot be written.
         single: Whether a file holds one frame only.
+        topology: Whether a file, given before trajectories, may say what their atoms are (`pairing`).
+        coordinates_only: Whether a file says where the atoms are but not what they are.
     """
 
     name: str
@@ -47,6 +49,8 @@ class Format:
     open_source: Callable[[Path], FrameSource] | None
     write: Callable[[Path, Images, Notes, Progress | None], None] | None
     single: bool = False
+    topology: bool = False
+    coordinates_only: bool = False
 
 
 class Family(Protocol):
@@ -128,7 +132,8 @@ class Registry:
         return found
 
     def _recognize(self, path: Path) -> str:
-        by_name = self._by_name(path)
+        names = self._by_name_all(path)
+        by_name = names[0] if names else None
         if path.is_dir():
             content = None
         else:
@@ -150,7 +155,7 @@ class Registry:
                     _DISAGREE,
                 )
             return by_name
-        if content is not None and by_name is not None and content != by_name:
+        if content is not None and by_name is not None and content not in names:
             raise FormatError(
                 f"{path}: the content says {content!r} but the suffix says {by_name!r}; choose with --from", _DISAGREE
             )
@@ -161,8 +166,12 @@ class Registry:
         return next((name for family in self._families if (name := family.by_content(head)) is not None), None)
 
     def _by_name(self, path: Path) -> str | None:
+        return next(iter(self._by_name_all(path)), None)
+
+    def _by_name_all(self, path: Path) -> list[str]:
+        """Return what a suffix may stand for, the first family's format first; the content may decide among them."""
         plain = path.with_suffix("") if path.suffix in _COMPRESSED else path
-        return next((name for family in self._families if (name := family.by_name(plain)) is not None), None)
+        return [name for family in self._families if (name := family.by_name(plain)) is not None]
 
     def _listing(self) -> str:
         return ", ".join(self.names())
@@ -187,5 +196,13 @@ def _head(path: Path) -> bytes:
 def formats() -> Registry:
     """Return the registry of every format this library knows."""
     from molrec.formats.ase import AseFamily
+    from molrec.formats.gro import GroFamily
+    from molrec.formats.mdanalysis import MDAnalysisFamily
 
-    return Registry([AseFamily()])
+    return Registry(
+        [
+            GroFamily(),
+            MDAnalysisFamily(),
+            AseFamily(),
+        ]
+    )
