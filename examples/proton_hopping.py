@@ -119,7 +119,9 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         sizes = run(folder)
         check(folder)
-    table = Table("types", "live, bytes", "adds", "archive, bytes", "adds", title=f"{ATOMS} atoms, {FRAMES} frames, 5 hops")
+    table = Table(
+        "types", "live, bytes", "adds", "archive, bytes", "adds", title=f"{ATOMS} atoms, {FRAMES} frames, 5 hops"
+    )
     plain = sizes["no types"]
     for name, found in sizes.items():
         cells = [

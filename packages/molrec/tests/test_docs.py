@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from molrec import schema
+from molrec.model.relations import RELATIONS
 from molrec.vocabulary import VOCABULARY
 
 _ROOT = Path(__file__).resolve().parents[3]
@@ -50,6 +53,24 @@ def test_the_vocabulary_table_is_the_vocabulary() -> None:
     table = page.split("<!-- vocabulary-table -->")[1].split("<!-- /vocabulary-table -->")[0]
     rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \| (.+?) \| (.+?) \|$", table, flags=re.MULTILINE)
     assert rows == [(name, column.dtype, column.dimension or "none", column.doc) for name, column in VOCABULARY.items()]
+
+
+def test_the_relations_table_is_the_relations() -> None:
+    page = (_DOCS / "spec" / "vocabulary.md").read_text()
+    table = page.split("<!-- relations-table -->")[1].split("<!-- /relations-table -->")[0]
+    rows = re.findall(r"^\| `(\w+)` \| (.+?) \| (.+?) \| (.+?) \|$", table, flags=re.MULTILINE)
+    found = [
+        (name, tuple(re.findall(r"`(\w+)`", endpoints)), tuple(re.findall(r"`(\w+)` \(nullable\)", endpoints)),
+         tuple(re.findall(r"`(\w+)`", optional)), doc)
+        for name, endpoints, optional, doc in rows
+    ]  # fmt: skip
+    assert found == [(name, *relation) for name, relation in RELATIONS.items()]
+
+
+def test_the_exported_schemas_are_what_the_code_says() -> None:
+    folder = _ROOT / "schema"
+    stored = {path.relative_to(folder).as_posix(): json.loads(path.read_text()) for path in folder.rglob("*.json")}
+    assert stored == schema.documents()
 
 
 def test_every_rule_a_refusal_carries_is_listed() -> None:

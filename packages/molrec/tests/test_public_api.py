@@ -29,6 +29,7 @@ FROZEN = [
     "SequenceSchema",
     "TrajectoryReader",
     "TrajectoryWriter",
+    "coarse_grain",
     "on_grid",
     "open",
     "pack",

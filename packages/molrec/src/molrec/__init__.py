@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from molrec.errors import FormatError, MolrecError, SchemaError
     from molrec.model.block import Block
     from molrec.model.box import Box
+    from molrec.model.coarse_graining import coarse_grain
     from molrec.model.frame import Frame
     from molrec.model.meta import Meta
     from molrec.model.schema import SequenceSchema
@@ -44,6 +45,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "SequenceSchema": ("molrec.model.schema", "SequenceSchema"),
     "TrajectoryReader": ("molrec.storage.zarr.trajectory_reader", "TrajectoryReader"),
     "TrajectoryWriter": ("molrec.storage.zarr.trajectory_writer", "TrajectoryWriter"),
+    "coarse_grain": ("molrec.model.coarse_graining", "coarse_grain"),
     "on_grid": ("molrec.precision", "on_grid"),
     "open": ("molrec.storage.zarr.record", "open_record"),
     "pack": ("molrec.storage.zarr.packing", "pack"),
@@ -69,6 +71,7 @@ __all__ = [
     "SequenceSchema",
     "TrajectoryReader",
     "TrajectoryWriter",
+    "coarse_grain",
     "on_grid",
     "open",
     "pack",

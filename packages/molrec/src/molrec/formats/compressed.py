@@ -8,6 +8,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import uuid
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from typing import IO, cast
 
 from molrec.errors import FormatError
 
-__all__ = ["OPENERS", "damage", "open_binary", "reading"]
+__all__ = ["OPENERS", "damage", "open_binary", "reading", "replacing"]
 
 
 def _open_zstandard(path: Path, mode: str) -> IO[bytes]:
@@ -75,3 +76,17 @@ def reading(path: Path) -> Iterator[IO[bytes]]:
                 f"{path}: the file does not decompress ({error}); it is cut short or damaged, get it again",
                 "reject-malformed-source",
             ) from error
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file to write that is at `path`, compressed as its suffix says, once everything is written, or not at all."""
+    # the suffix stays last, where it chooses the compression
+    temporary = path.with_name(f".{uuid.uuid4().hex}.tmp{path.suffix}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with open_binary(temporary, "wb") as file:
+            yield file
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

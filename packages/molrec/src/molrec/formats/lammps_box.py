@@ -95,9 +95,7 @@ def is_restricted(box: Box) -> bool:
 def bounds_of(box: Box) -> Bounds:
     """Return the bounds of an orthogonal or tilted cell; reading them back gives the same vectors and origin."""
     low = tuple(float(value) for value in box.origin)
-    high = tuple(
-        _end(lower, float(length)) for lower, length in zip(low, np.diag(box.vectors).tolist(), strict=True)
-    )
+    high = tuple(_end(lower, float(length)) for lower, length in zip(low, np.diag(box.vectors).tolist(), strict=True))
     tilt = (float(box.vectors[0, 1]), float(box.vectors[0, 2]), float(box.vectors[1, 2]))
     return Bounds(low, high, tilt if any(tilt) else None)
 

@@ -55,6 +55,7 @@ _LAYOUTS: dict[str, str] = {
 #: Columns a row of the section Velocities has after id, vx, vy, vz.
 _MORE_VELOCITIES: dict[str, tuple[str, ...]] = {
     "electron": ("ervel",),
+    "wavepacket": ("ervel",),
     "ellipsoid": ("angmomx", "angmomy", "angmomz"),
     "line": ("omegax", "omegay", "omegaz"),
     "tri": ("angmomx", "angmomy", "angmomz"),
@@ -126,6 +127,7 @@ class Evidence(NamedTuple):
         masses: Whether it has masses by type.
         ellipsoids: Whether it has ellipsoids.
         integral: Tells of a column by position whether every row has an integer there.
+        typed: Tells of a column by position whether every row has the number or label of a type there.
     """
 
     width: int
@@ -133,6 +135,7 @@ class Evidence(NamedTuple):
     masses: bool
     ellipsoids: bool
     integral: Callable[[int], bool]
+    typed: Callable[[int], bool]
 
 
 def candidates(evidence: Evidence) -> list[tuple[AtomStyle, bool]]:
@@ -149,10 +152,9 @@ def candidates(evidence: Evidence) -> list[tuple[AtomStyle, bool]]:
             continue
         for fields, images in ((style.fields, False), ((*style.fields, *IMAGES), True)):
             if len(fields) == evidence.width and all(
-                evidence.integral(position)
+                evidence.typed(position) if field.name == "type_id" else evidence.integral(position)
                 for position, field in enumerate(fields)
-                # a type may be a label
-                if field.kind == "integer" and field.name != "type_id"
+                if field.kind == "integer"
             ):
                 found.append((style, images))
     return found

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from molrec.dtypes import STRING, Array
 from molrec.errors import FormatError
 
-__all__ = ["MALFORMED", "Field", "Place", "plain_text", "read_table", "without_comments"]
+__all__ = ["MALFORMED", "Field", "Place", "plain_text", "read_table", "rows_of_text", "without_comments"]
 
 MALFORMED = "reject-malformed-source"
 
@@ -177,3 +177,17 @@ def _fits(token: bytes, kind: Kind) -> bool:
 def _not_ascii(line: bytes) -> str:
     found = next(byte for byte in line if byte > 127)
     return f"holds the byte 0x{found:02x}, which is not ASCII; write the line in plain characters"
+
+
+def rows_of_text(columns: Sequence[Array]) -> str:
+    """Return columns as lines of fields, each line with its end; reals with the digits that bring them back exactly."""
+    texts = [_texts(values) for values in columns]
+    return "".join(" ".join(row) + "\n" for row in zip(*texts, strict=True))
+
+
+def _texts(values: Array) -> list[str]:
+    if values.dtype.kind == "f":
+        return [repr(value) for value in values.tolist()]
+    if values.dtype.kind == "b":
+        return ["1" if value else "0" for value in values.tolist()]
+    return [str(value) for value in values.tolist()]

@@ -8,10 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from molrec.errors import SchemaError
+from molrec.model.block import Block
 from molrec.model.carry_forward import UpdateIndex
 from molrec.model.schema import SequenceSchema
 
-__all__ = ["aligned_pairs", "check_counts", "check_run", "check_system_names"]
+__all__ = ["aligned_pairs", "check_counts", "check_run", "check_system_names", "join_columns"]
 
 
 def aligned_pairs(schema: SequenceSchema) -> list[tuple[str, str]]:
@@ -74,6 +75,19 @@ def check_run(name: str, target: str, aligned: UpdateIndex, reference: UpdateInd
         int(target_ends[first] - target_begins[first]) if theirs[first] >= 0 else None,
         ordinal,
         restated=aligned.ordinal_of(int(mine[first])) == ordinal,
+    )
+
+
+def join_columns(block: Block, aligned: Block) -> Block:
+    """Return one block with the columns of two whose rows correspond; arrays are shared."""
+    both = (block, aligned)
+    return Block._trusted(
+        {name: values for part in both for name, values in part.items()},
+        block.rows,
+        {name: mask for part in both for name in part.columns if (mask := part.validity(name)) is not None},
+        {name: found for part in both for name in part.columns if (found := part.precision(name)) is not None},
+        {**block.targets, **aligned.targets},
+        block.structural_shape,
     )
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping
-from typing import Any
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from molrec.errors import SchemaError
 from molrec.model.block import Block
 from molrec.model.box import Box
 from molrec.model.meta import Meta
 from molrec.model.names import FRAME_RESERVED_BLOCKS, check_name, check_reserved
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
 
 __all__ = ["Frame"]
 
@@ -103,6 +106,27 @@ class Frame:
         self._meta = Meta(values)
 
     @property
+    def units(self) -> dict[str, str] | None:
+        """The unit system the frame's numbers are in, such as ``{"preset": "real"}``; None when it states none.
+
+        The meta key ``units``; a string there is read as a preset (``docs/spec/frame.md``, typed meta).
+
+        Raises:
+            SchemaError: The key holds something other than an object of strings or a string (``reject-units``).
+        """
+        if "units" not in self.meta:
+            return None
+        stated = self.meta["units"]
+        if isinstance(stated, str):
+            return {"preset": stated}
+        if not isinstance(stated, dict) or not all(isinstance(unit, str) for unit in stated.values()):
+            raise SchemaError(
+                f'meta key \'units\' is an object such as {{"preset": "real"}} or {{"length": "nm"}}, found {stated!r}',
+                "reject-units",
+            )
+        return dict(stated)
+
+    @property
     def box(self) -> Box | None:
         """The simulation cell, or None."""
         return self._box
@@ -116,6 +140,57 @@ class Frame:
     def copy(self) -> Frame:
         """Return an independent frame: blocks, arrays and meta are copied."""
         return Frame._trusted({name: block.copy() for name, block in self._blocks.items()}, Meta(self.meta), self._box)
+
+    # -- choosing, repeating and joining rows -----------------------------------------------------------------------
+
+    def subset(self, rows: npt.ArrayLike | slice, block: str = "atoms", aligned: Sequence[str] = ()) -> Frame:
+        """Return a new frame with some rows of a block, in the order given, and the relations among them.
+
+        Same-container references are renumbered, absolute ones are left alone (``docs/spec/frame.md``, row
+        references). A row of another block that references a row which is gone goes too, and so does what references
+        that one; a reference of a chosen row itself becomes null. Masks, precisions, targets, meta and box are
+        carried; a block loses its structural shape when it loses rows.
+
+        Args:
+            rows: One bool for each row, indices (negative ones count from the end) without repetition, or a slice.
+            block: The block they are rows of.
+            aligned: Blocks whose rows are those of `block`, cut alike.
+
+        Raises:
+            KeyError: A block is not there.
+            SchemaError: Rows that are no choice (``reject-subset-rows``), a reference out of range, or an aligned
+                block of another row count (``reject-aligned-count-mismatch``).
+        """
+        from molrec.model.renumbering import subset
+
+        return subset(self, rows, block, aligned)
+
+    def replicate(self, count: int) -> Frame:
+        """Return a new frame with `count` copies of every block's rows, each with relations of its own.
+
+        Copy ``c`` of row ``r`` is row ``c * rows + r``. Identifiers are copied, not made anew; meta and box are
+        carried as they are; absolute references are left alone.
+
+        Raises:
+            SchemaError: Not a count (``reject-replicate-count``) or a reference out of range.
+        """
+        from molrec.model.renumbering import replicate
+
+        return replicate(self, count)
+
+    @staticmethod
+    def concat(frames: Sequence[Frame]) -> Frame:
+        """Return a new frame with the rows of several, end to end, block by block.
+
+        A column that some frames lack is null in their rows. Meta and box are those of the first frame.
+
+        Raises:
+            SchemaError: Frames disagree about a column's dtype, row shape, precision or target
+                (``reject-concat-disagrees``), or a reference is out of range.
+        """
+        from molrec.model.renumbering import concat
+
+        return concat(frames)
 
     def __eq__(self, other: object) -> bool:
         """Compare exactly, bit for bit; the order of blocks and columns means nothing."""

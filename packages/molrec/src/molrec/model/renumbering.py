@@ -93,10 +93,12 @@ def _checked_references(frame: Frame) -> dict[str, dict[str, str]]:
         dtypes = {column: block.dtype(column) for column in block.columns}
         found[name] = same_container_references(dtypes, block.targets)
         for column, target in list(found[name].items()):
+            declared = column in block.targets
             rows = frame[target].rows if target in frame else None
-            check_rows(block[column], block.validity(column), target, rows, f"block {name!r}, column {column!r}")
-            if rows is None:
-                del found[name][column]  # no rows, so nothing to renumber
+            if rows is not None or (declared and block.rows):
+                check_rows(block[column], block.validity(column), target, rows, f"block {name!r}, column {column!r}")
+            else:
+                del found[name][column]  # an endpoint without atoms beside it, or no rows: nothing to renumber
     return found
 
 

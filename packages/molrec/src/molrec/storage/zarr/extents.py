@@ -26,6 +26,8 @@ _SHARD_BYTES = 256 * _MIB
 _MOST_CHUNKS_PER_SHARD = 4096
 DENSE_CHUNK_ROWS = 1024
 _DENSE_CHUNKS_PER_SHARD = 256
+#: An aligned block is there to change rarely; the index of a full shard would outweigh what is in it.
+_ALIGNED_CHUNKS_PER_SHARD = 128
 _FIXED_CHUNK_BYTES = 512 * _KIB
 _FIXED_CHUNKS_UNSHARDED = 4
 
@@ -101,14 +103,25 @@ class Storage:
         return codecs_for(dtype, _shuffle(size) if size > 1 else None, compressor)
 
     def column(
-        self, dtype: str, trailing: tuple[int, ...], chunk_rows: int, *, precision: bool, known_rows: int | None
+        self,
+        dtype: str,
+        trailing: tuple[int, ...],
+        chunk_rows: int,
+        *,
+        precision: bool,
+        known_rows: int | None,
+        aligned: bool = False,
     ) -> ArrayLayout:
-        """Return the layout of a block column; `known_rows` is the final length when it is known, else None."""
+        """Return the layout of a column of a block, which may be `aligned` with another.
+
+        `known_rows` is the final length when it is known, else None.
+        """
+        chunks = _chunks_per_shard(chunk_rows * max(1, row_bytes(dtype, trailing)))
         return self._sharded(
             dtype,
             trailing,
             chunk_rows,
-            _chunks_per_shard(chunk_rows * max(1, row_bytes(dtype, trailing))),
+            min(chunks, _ALIGNED_CHUNKS_PER_SHARD) if aligned else chunks,
             self.pipeline(dtype, dense=False, precision=precision),
             known_rows,
         )

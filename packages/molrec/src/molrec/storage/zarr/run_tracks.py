@@ -151,11 +151,13 @@ class RunTracks:
             block_chunk_rows(declared, rows, self._storage.profile),
             precision=pinned.precision is not None,
             known_rows=known,
+            aligned=declared.aligned_with is not None,
         )
 
     def _mask_layout(self, declared: BlockSchema, rows: int, known: int | None = None) -> ArrayLayout:
         chunk_rows = block_chunk_rows(declared, rows, self._storage.profile)
-        return self._storage.column("bool", (), chunk_rows, precision=False, known_rows=known)
+        aligned = declared.aligned_with is not None
+        return self._storage.column("bool", (), chunk_rows, precision=False, known_rows=known, aligned=aligned)
 
     def choose_extents(self, appenders: Sequence[ShardAppender], *, fit: bool) -> None:
         """Settle the extents of arrays about to be created, which are frozen from then on.

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from molrec import typedjson
 from molrec.dtypes import Array, numpy_dtype
 from molrec.errors import FormatError, SchemaError
-from molrec.model.alignment import aligned_pairs, check_run
+from molrec.model.alignment import aligned_pairs, check_run, join_columns
 from molrec.model.block import Block
 from molrec.model.box import Box
 from molrec.model.frame import Frame
@@ -299,6 +299,24 @@ class TrajectoryReader(Sequence[Frame]):
         if self._referencing:
             self._check_references(ordinal, blocks)
         return Frame._trusted(blocks, lambda: self.meta.at(ordinal), self.box_series.at(ordinal))
+
+    def joined(self, block: str, index: int) -> Block:
+        """Return a block of one frame together with the columns of the blocks aligned with it.
+
+        Their rows are the same, one for one (``docs/spec/trajectory.md``, alignment). An aligned block that is absent
+        at that frame adds nothing. Arrays are read-only.
+
+        Raises:
+            KeyError: The block is not declared, or absent at that frame.
+        """
+        if block not in self._schema.blocks:
+            raise KeyError(f"no block {block!r}; declared are {', '.join(self._schema.blocks) or '(none)'}")
+        frame = self[index]
+        joined = frame[block]
+        for name, target in aligned_pairs(self._schema):
+            if target == block and name in frame:
+                joined = join_columns(joined, frame[name])
+        return joined
 
     def __iter__(self) -> Iterator[Frame]:
         return (self[ordinal] for ordinal in range(self._nstep))

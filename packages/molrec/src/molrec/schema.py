@@ -1,0 +1,37 @@
+"""The machine-readable side of the specification: ``python -m molrec.schema [FOLDER]`` writes it.
+
+``core/vocabulary.json`` maps each canonical column to its dtype, for other implementations to compare their own tables
+with (``docs/spec/vocabulary.md``).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from molrec.vocabulary import CANONICAL_COLUMNS
+
+__all__ = ["documents", "export"]
+
+
+def documents() -> dict[str, Any]:
+    """Return every exported document by its path below the folder."""
+    return {"core/vocabulary.json": dict(sorted(CANONICAL_COLUMNS.items()))}
+
+
+def export(folder: Path) -> list[Path]:
+    """Write every document below a folder and return the files; those already there are replaced."""
+    written = []
+    for path, document in documents().items():
+        file = folder / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+        written.append(file)
+    return written
+
+
+if __name__ == "__main__":
+    for file in export(Path(sys.argv[1] if len(sys.argv) > 1 else "schema")):
+        sys.stdout.write(f"{file}\n")
