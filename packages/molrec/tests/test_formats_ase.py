@@ -788,3 +788,19 @@ def test_without_ase_the_extra_is_named() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.count("molrec[ase]") == 4
+
+
+def test_residue_names_take_their_canonical_column_and_come_back(tmp_path: Path) -> None:
+    text = (
+        '2\nProperties=species:S:1:pos:R:3:resname:S:1:site:I:1 pbc="F F F"\n'
+        "O 0.0 0.0 0.0 HOH 1\nH 0.0 0.0 0.96 HOH 2\n"
+    )
+    (tmp_path / "a.xyz").write_text(text)
+    convert([tmp_path / "a.xyz"], tmp_path / "a.mrec")
+    with mr.open(tmp_path / "a.mrec") as record:
+        assert record.system is not None
+        assert record.system["atoms"]["res_name"].tolist() == ["HOH", "HOH"]
+        assert "resname" not in record.system["atoms"]
+        assert record.system["atoms"]["site"].tolist() == [1, 2]
+    convert([tmp_path / "a.mrec"], tmp_path / "b.xyz")
+    assert "resname:S:1" in (tmp_path / "b.xyz").read_text()

@@ -39,6 +39,8 @@ EXTXYZ, TRAJ = "extxyz", "traj"
 _MALFORMED = "reject-malformed-source"
 _TRAJ_MAGIC = (b"- of UlmASE-Trajectory", b"AFFormatASE-Trajectory")
 _XYZ_ATOM = re.compile(rb"\s*[A-Za-z0-9]+(\s+[-+0-9.eE]+){3}")
+#: What ASE knows of records through this library (`molrec.interop.ase_plugin`).
+_OUR_PLUGIN = "mrec"
 #: Written from an iterator, one frame in memory at a time; the others are given a list.
 _STREAMED = (EXTXYZ, "xyz", TRAJ)
 #: Arrays a .traj file holds.
@@ -53,7 +55,7 @@ class AseFamily:
         require_ase()
         from ase.io.formats import ioformats
 
-        return [EXTXYZ, TRAJ, *sorted(ioformats.keys() - {EXTXYZ, TRAJ})]
+        return [EXTXYZ, TRAJ, *sorted(ioformats.keys() - {EXTXYZ, TRAJ, _OUR_PLUGIN})]
 
     def get(self, name: str) -> Format | None:
         """Return a format of ASE's by name, or None."""
@@ -61,7 +63,7 @@ class AseFamily:
         from ase.io.formats import ioformats
 
         found = ioformats.get(name)
-        if found is None:
+        if found is None or name == _OUR_PLUGIN:
             return None
         return Format(
             name,

@@ -125,7 +125,9 @@ def _array_columns(atoms: Atoms, name: str, array: Array, notes: Notes, *, force
     values = _held(array, f"array {name!r}", notes)
     if values is None:
         return []
-    return [(ase_names.column_of_array(name, values), values, None)]
+    renamed = ase_names.renamed_column(name, values, atoms.arrays)
+    column = ase_names.column_of_array(name, values) if renamed is None else renamed
+    return [(column, values, None if renamed is None else name)]
 
 
 def _components(prefix: str, values: Array, place: str | None = None) -> list[_Column]:

@@ -175,13 +175,14 @@ class AtomsBuilder:
         elif forces is not None:
             results["forces"] = forces
         for name in columns.rest():
+            place = columns.place(name)
             values = columns.take(name)
             if values is None:
                 continue
             if name in ase_names.PER_ATOM_RESULTS:
                 results[name] = values
             else:
-                atoms.set_array(ase_names.array_of_column(name), _as_ase(name, values))
+                atoms.set_array(ase_names.array_of_column(name, place), _as_ase(name, values))
 
 
 class _Columns:

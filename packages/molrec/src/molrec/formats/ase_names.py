@@ -9,6 +9,7 @@
 | ``initial_charges``, else the calculator's ``charges`` | ``charge`` |
 | the calculator's ``forces``, else an array of that name | ``fx fy fz`` |
 | `FixAtoms` | ``free`` |
+| an array ``resname`` or ``residuenames`` of strings | ``res_name`` |
 | the calculator's ``energy`` | meta ``pe`` |
 | its other results, other arrays, other ``info`` | under their own names |
 
@@ -19,6 +20,7 @@ than its name says, the column attribute ``ase`` names the place.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -42,10 +44,12 @@ __all__ = [
     "PER_ATOM_RESULTS",
     "PER_CONFIG_RESULTS",
     "PLACE",
+    "RENAMED",
     "add_info",
     "array_of_column",
     "column_of_array",
     "info_of_meta",
+    "renamed_column",
 ]
 
 #: Column attribute naming the ASE place a column comes from, where the table above would name another.
@@ -62,6 +66,9 @@ PER_CONFIG_RESULTS: dict[str, str] = {
     **{name: name for name in ("free_energy", "stress", "dipole", "magmom", "dielectric_tensor", "polarization")},
 }
 PER_ATOM_RESULTS = ("forces", "charges", "magmoms", "energies", "stresses", "born_effective_charges")
+
+#: Arrays by other programs' names, and their canonical columns; the attribute `PLACE` remembers which it was.
+RENAMED: dict[str, str] = {"resname": "res_name", "residuenames": "res_name"}
 
 _PREFIX = "ase."
 _RESERVED_KEYS = frozenset((*PER_CONFIG_RESULTS.values(), "units", META_TYPES))
@@ -106,9 +113,17 @@ def _is_canonical(name: str, values: Array) -> bool:
     return True
 
 
-def array_of_column(column: str) -> str:
-    """Return the array a column that is not in the table came from."""
-    return _unescaped(column)
+def renamed_column(name: str, values: Array, arrays: Container[str]) -> str | None:
+    """Return the canonical column for an array of another program's name, None where it has none or it is taken."""
+    column = RENAMED.get(name)
+    others = [other for other, same in RENAMED.items() if same == column and other != name]
+    taken = column is None or column in arrays or any(other in arrays for other in others)
+    return None if taken or column is None or not _is_canonical(column, values) else column
+
+
+def array_of_column(column: str, place: str | None = None) -> str:
+    """Return the array a column that is not in the table came from; `place` is what its attribute says."""
+    return place if place is not None and RENAMED.get(place) == column else _unescaped(column)
 
 
 # -- info -----------------------------------------------------------------------------------------------------------
