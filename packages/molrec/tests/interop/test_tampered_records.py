@@ -18,7 +18,7 @@ import pytest
 
 import molrec as mr
 
-from . import fixture_json, molrec_adapter, neutral, shared_fixtures, tamper
+from . import fixture_json, molrec_adapter, molrs_adapter, neutral, shared_fixtures, tamper
 
 CASES: dict[str, dict[str, Any]] = {case["id"]: case for case in shared_fixtures.refusals()["tampered"]}
 if not CASES:
@@ -540,3 +540,19 @@ def test_a_mask_that_is_true_everywhere_reads_as_no_mask(tmp_path: Path) -> None
     frame = mr.open(root).frame
     assert frame is not None
     assert frame["atoms"].validity("q") is None
+
+
+#: molrs 0.19 checks a run's references into its own blocks, not those into another section.
+MOLRS_READS = frozenset(("reference_into_the_system_out_of_range_in_a_run",))
+
+
+@pytest.mark.parametrize("name", BROKEN_RULES)
+def test_molrs_refuses_what_breaks_a_rule_that_spans_blocks(name: str, tmp_path: Path) -> None:
+    base, edits, _ = BROKEN_RULES[name]
+    root = shared_fixtures.unpack(base, tmp_path)
+    tamper.apply(root, edits)
+    if name in MOLRS_READS:
+        molrs_adapter.record(root)
+        return
+    with pytest.raises(ValueError, match="row|absent"):
+        molrs_adapter.record(root)
