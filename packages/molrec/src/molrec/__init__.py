@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from molrec.model.block import Block
     from molrec.model.box import Box
     from molrec.model.coarse_graining import coarse_grain
+    from molrec.model.forcefield import ForceField
+    from molrec.model.forcefield_document import parse_style_block_name, style_block_name
+    from molrec.model.forcefield_section import ForceFieldSection
     from molrec.model.frame import Frame
     from molrec.model.meta import Meta
     from molrec.model.schema import SequenceSchema
@@ -36,6 +39,8 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "Block": ("molrec.model.block", "Block"),
     "Box": ("molrec.model.box", "Box"),
     "Finding": ("molrec.validation", "Finding"),
+    "ForceField": ("molrec.model.forcefield", "ForceField"),
+    "ForceFieldSection": ("molrec.model.forcefield_section", "ForceFieldSection"),
     "FormatError": ("molrec.errors", "FormatError"),
     "Frame": ("molrec.model.frame", "Frame"),
     "Meta": ("molrec.model.meta", "Meta"),
@@ -48,6 +53,8 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "coarse_grain": ("molrec.model.coarse_graining", "coarse_grain"),
     "on_grid": ("molrec.precision", "on_grid"),
     "open": ("molrec.storage.zarr.record", "open_record"),
+    "parse_style_block_name": ("molrec.model.forcefield_document", "parse_style_block_name"),
+    "style_block_name": ("molrec.model.forcefield_document", "style_block_name"),
     "pack": ("molrec.storage.zarr.packing", "pack"),
     "quantize": ("molrec.precision", "quantize"),
     "quantum": ("molrec.precision", "quantum"),
@@ -62,6 +69,8 @@ __all__ = [
     "Block",
     "Box",
     "Finding",
+    "ForceField",
+    "ForceFieldSection",
     "FormatError",
     "Frame",
     "Meta",
@@ -75,9 +84,11 @@ __all__ = [
     "on_grid",
     "open",
     "pack",
+    "parse_style_block_name",
     "quantize",
     "quantum",
     "repair",
+    "style_block_name",
     "unpack",
     "validate",
     "write",

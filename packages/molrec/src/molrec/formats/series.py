@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from molrec.model.frame import Frame
 from molrec.model.meta import Meta
 from molrec.model.schema import SequenceSchema
 
-__all__ = ["FrameSeries", "FrameSource", "Progress", "ScannedSeries", "TimedFrame"]
+__all__ = ["FrameSeries", "FrameSource", "Progress", "ScannedSeries", "TimedFrame", "UniformSource"]
 
 _NO_FRAMES = "reject-no-frames"
 _CHANGED = "reject-source-changed"
@@ -59,6 +59,18 @@ class FrameSource(Protocol):
             FormatError: The file is damaged (``reject-malformed-source``).
             SchemaError: The notes are strict and something cannot be held.
         """
+
+
+@runtime_checkable
+class UniformSource(FrameSource, Protocol):
+    """A source whose frames are all alike, so that one of them tells what the others hold.
+
+    Every frame has the blocks, rows, columns and meta keys of the first, and a cell where that has one. Nothing but
+    positions, velocities, forces, cell and per-step values differs between them.
+    """
+
+    def steps(self) -> Iterator[int | None]:
+        """Yield the step of every frame, without decoding the frames; None where a frame has none."""
 
 
 class TimedFrame(NamedTuple):
@@ -117,6 +129,7 @@ class ScannedSeries:
         self._notes = Notes() if notes is None else notes
         self._progress = progress
         self._select = self._absolute(select)
+        self._length = 0
         self._survey = self._scan()
         self._blocks = {name: block for name, block in self._survey.blocks.items() if block.varying}
         self._metas = {key: meta.resolve(self._survey.frames) for key, meta in self._survey.meta.items()}
@@ -131,10 +144,14 @@ class ScannedSeries:
         counts = [source.count() for source in self._sources]
         known = [count for count in counts if count is not None]
         total = len(range(sum(known))[self._select]) if len(known) == len(counts) else None
-        for where, frame in self._selected(self._notes):
-            survey.add(frame, where)
-            if self._progress is not None:
-                self._progress(survey.frames, total)
+        if all(isinstance(source, UniformSource) for source in self._sources):
+            self._survey_alike(survey)
+        else:
+            for where, frame in self._selected(self._notes):
+                survey.add(frame, where)
+                self._length += 1
+                if self._progress is not None:
+                    self._progress(self._length, total)
         if not survey.frames:
             raise FormatError(
                 f"{', '.join(source.name for source in self._sources)}: no frame is left to convert", _NO_FRAMES
@@ -142,6 +159,24 @@ class ScannedSeries:
         for block in survey.blocks.values():
             block.settle()
         return survey
+
+    def _survey_alike(self, survey: Survey) -> None:
+        """Survey uniform sources: one frame of each, and the steps of the others."""
+        surveyed: set[int] = set()
+        steps = (
+            (number, step)
+            for number, source in enumerate(self._sources)
+            if isinstance(source, UniformSource)
+            for step in source.steps()
+        )
+        for number, step in islice(steps, self._select.start, self._select.stop, self._select.step):
+            if number not in surveyed:
+                surveyed.add(number)
+                source = self._sources[number]
+                survey.add(_at_step(next(iter(source.frames(self._notes))), step), f"{source.name}, frame 0")
+            else:
+                survey.add_step(step)
+            self._length += 1
 
     def _absolute(self, select: slice) -> slice:
         """Return the selection with bounds counted from the first frame, which a stream can follow."""
@@ -221,7 +256,7 @@ class ScannedSeries:
         return self._system
 
     def __len__(self) -> int:
-        return self._survey.frames
+        return self._length
 
     def __iter__(self) -> Iterator[TimedFrame]:
         step_key, has_times = self._survey.step_key(), self._survey.has_times()
@@ -255,6 +290,14 @@ class ScannedSeries:
                 as_document = resolved.tag == "json" and tag != "json"
                 arranged.set(key, _document_of(meta[key], tag) if as_document else meta[key], tag=resolved.tag)
         return arranged
+
+
+def _at_step(frame: Frame, step: int | None) -> Frame:
+    """Return a frame as if it were at another step; its blocks are shared."""
+    meta = Meta(frame.meta)
+    if step is not None and "step" in meta:
+        meta.set("step", step, tag=meta.tag("step"))
+    return Frame._trusted(dict(frame.items()), meta, frame.box)
 
 
 def _block(frame: Frame, name: str) -> Block | None:

@@ -318,6 +318,14 @@ class Survey:
                 self._steps.pop(key, None)
         self._timed = self._timed and type(frame.meta.get(_TIME_KEY)) in (int, float)
 
+    def add_step(self, step: int | None) -> None:
+        """Take one more frame that is like the first ones but for its step."""
+        for key, known in list(self._steps.items()):
+            if step is None or step <= known:
+                del self._steps[key]
+            else:
+                self._steps[key] = step
+
     def step_key(self) -> str | None:
         """Return the meta key that counts the steps of the run, None when the frames are just numbered."""
         return next((key for key in STEP_KEYS if key in self._steps), None)

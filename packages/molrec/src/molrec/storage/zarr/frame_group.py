@@ -5,7 +5,7 @@ One description of a block and a box serves every section that is laid out this 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from molrec.storage.zarr.layout import group_document, read_array_layout
 from molrec.storage.zarr.sources import Source, read_document
 from molrec.vocabulary import check_canonical_declaration
 
-__all__ = ["read_frame_group", "write_frame_group"]
+__all__ = ["read_block_groups", "read_frame_group", "write_block_groups", "write_frame_group"]
 
 _VALIDITY = "_validity"
 _BLOCK_ATTRIBUTES = frozenset({"count", "structural_shape", "targets"})
@@ -38,11 +38,16 @@ _BLOCK_ATTRIBUTES = frozenset({"count", "structural_shape", "targets"})
 
 def write_frame_group(folder: Path, frame: Frame) -> None:
     """Write a frame below a folder that does not exist yet; its own ``zarr.json`` comes last."""
-    for name, block in frame.items():
-        _write_block(folder / name, block)
+    write_block_groups(folder, frame)
     if frame.box is not None:
         _write_box(folder / "box", frame.box)
     write_document(folder, group_document(frame.meta.to_attributes()))
+
+
+def write_block_groups(folder: Path, blocks: Frame | Mapping[str, Block]) -> None:
+    """Write every block as a group below a folder."""
+    for name, block in blocks.items():
+        _write_block(folder / name, block)
 
 
 def _write_block(folder: Path, block: Block) -> None:
@@ -104,16 +109,10 @@ def read_frame_group(source: Source, path: str) -> Frame | None:
         return None
     where = f"{source.name}: {path}"
     attributes = group_attributes(document, where)
-    blocks: dict[str, Block] = {}
-    box: Box | None = None
-    for name in source.children(path):
-        child = read_document(source, f"{path}/{name}")
-        if child is None or child.get("node_type") != "group":
-            continue
-        if name == "box":
-            box = _read_box(source, f"{path}/box", group_attributes(child, f"{where}/box"))
-        else:
-            blocks[name] = _read_block(source, f"{path}/{name}", group_attributes(child, f"{where}/{name}"))
+    blocks = read_block_groups(source, path, besides=("box",))
+    child = read_document(source, f"{path}/box")
+    found = child is not None and child.get("node_type") == "group"
+    box = _read_box(source, f"{path}/box", group_attributes(child or {}, f"{where}/box")) if found else None
     frame = Frame._trusted(blocks, Meta.from_attributes(attributes, where), box)
 
     try:
@@ -121,6 +120,21 @@ def read_frame_group(source: Source, path: str) -> Frame | None:
     except SchemaError as error:
         raise FormatError(error.message, error.rule) from error
     return frame
+
+
+def read_block_groups(source: Source, path: str, besides: Sequence[str] = ()) -> dict[str, Block]:
+    """Read every group below a path as a block, but for those of some names.
+
+    Raises:
+        FormatError: A block breaks the format.
+    """
+    blocks: dict[str, Block] = {}
+    for name in source.children(path):
+        child = read_document(source, f"{path}/{name}") if name not in besides else None
+        if child is not None and child.get("node_type") == "group":
+            where = f"{source.name}: {path}/{name}"
+            blocks[name] = _read_block(source, f"{path}/{name}", group_attributes(child, where))
+    return blocks
 
 
 def read_row_counts(source: Source, path: str) -> dict[str, int]:

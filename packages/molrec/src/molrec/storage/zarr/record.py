@@ -8,13 +8,14 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from molrec.errors import FormatError, SchemaError
 from molrec.model.frame import Frame
 from molrec.model.schema import SequenceSchema
 from molrec.storage.zarr import names
 from molrec.storage.zarr.files import TEMPORARY, sync_directory
+from molrec.storage.zarr.forcefield_group import read_forcefield_group
 from molrec.storage.zarr.frame_group import group_attributes, read_frame_group
 from molrec.storage.zarr.lock import WriterLock
 from molrec.storage.zarr.packing import pack
@@ -22,6 +23,10 @@ from molrec.storage.zarr.root import create_root, list_sections, read_meta, refu
 from molrec.storage.zarr.sources import DirectorySource, Source, StoreSource, ZipSource, read_document
 from molrec.storage.zarr.trajectory_reader import TrajectoryReader, TrajectoryView
 from molrec.storage.zarr.trajectory_writer import TrajectoryWriter
+
+if TYPE_CHECKING:
+    from molrec.model.forcefield import ForceField
+    from molrec.model.forcefield_section import ForceFieldSection
 
 __all__ = ["SECTIONS", "Record", "open_record", "open_source", "put_in_place", "write_record"]
 
@@ -112,6 +117,23 @@ class Record:
         return None if document is None else TrajectoryReader(self.source, document)
 
     @cached_property
+    def forcefield(self) -> ForceField | None:
+        """The ``forcefield`` section as an object; its numbers are those stored, in the units it states.
+
+        Raises:
+            FormatError: The section breaks the format (``docs/spec/forcefield.md``).
+        """
+        from molrec.model.forcefield import ForceField
+
+        section = self.forcefield_section
+        return None if section is None else ForceField.from_section(section)
+
+    @cached_property
+    def forcefield_section(self) -> ForceFieldSection | None:
+        """The ``forcefield`` section as it lies in the record: a document and its tables."""
+        return read_forcefield_group(self.source)
+
+    @cached_property
     def status(self) -> dict[str, Any] | None:
         """The ``status`` document."""
         return self._document("status")
@@ -147,6 +169,7 @@ def write_record(
     frame: Frame | None = None,
     system: Frame | None = None,
     trajectory: Iterable[Frame] | None = None,
+    forcefield: ForceField | ForceFieldSection | None = None,
     status: Mapping[str, Any] | None = None,
     method: Mapping[str, Any] | None = None,
     meta: Mapping[str, Any] | None = None,
@@ -162,6 +185,7 @@ def write_record(
         frame: A snapshot.
         system: The static part of the system.
         trajectory: Frames; a trajectory reader or view brings its steps, times and declaration along.
+        forcefield: A force field, as an object or a section.
         status: Status document.
         method: Method document.
         meta: Meta document; ``molrec_version`` is stamped.
@@ -174,7 +198,14 @@ def write_record(
             a part is inadmissible.
     """
     target = Path(path)
-    given = {"frame": frame, "system": system, "trajectory": trajectory, "status": status, "method": method}
+    given = {
+        "frame": frame,
+        "system": system,
+        "trajectory": trajectory,
+        "forcefield": forcefield,
+        "status": status,
+        "method": method,
+    }
     if all(given[name] is None for name in given if name in _SUBSTANTIVE):
         raise SchemaError(
             f"{target}: a record holds at least one of {', '.join(_SUBSTANTIVE)} beside meta", "reject-empty-record"
@@ -184,15 +215,26 @@ def write_record(
     temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}{TEMPORARY}")
     frames = {name: part for name, part in (("frame", frame), ("system", system)) if part is not None}
     documents = {name: part for name, part in (("status", status), ("method", method)) if part is not None}
+    section = None if forcefield is None else _section_of(forcefield)
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        create_root(temporary, meta, frames, documents)
+        create_root(temporary, meta, frames, documents, section)
         if trajectory is not None:
             _write_trajectory(temporary, trajectory, profile, compression)
         put_in_place(temporary, target, overwrite)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return target
+
+
+def _section_of(forcefield: ForceField | ForceFieldSection) -> ForceFieldSection:
+    """Return a checked section."""
+    from molrec.model.forcefield import ForceField
+
+    if isinstance(forcefield, ForceField):
+        return forcefield.to_section()
+    forcefield.check()
+    return forcefield
 
 
 def _write_trajectory(root: Path, trajectory: Iterable[Frame], profile: str, compression: str | None) -> None:

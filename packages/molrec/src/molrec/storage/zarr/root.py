@@ -7,16 +7,20 @@ import shutil
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from molrec import typedjson
 from molrec.errors import FormatError, SchemaError
 from molrec.model.frame import Frame
 from molrec.model.resolved import check_frame
 from molrec.storage.zarr.files import sync_directory, sync_tree, write_document
+from molrec.storage.zarr.forcefield_group import FORCEFIELD, write_forcefield_group
 from molrec.storage.zarr.frame_group import group_attributes, write_frame_group
 from molrec.storage.zarr.layout import group_document
 from molrec.storage.zarr.sources import Source, read_document
+
+if TYPE_CHECKING:
+    from molrec.model.forcefield_section import ForceFieldSection
 
 __all__ = ["MOLREC_VERSION", "create_root", "list_sections", "read_meta", "require_root", "stamp_meta"]
 
@@ -70,8 +74,11 @@ def create_root(
     meta: Mapping[str, Any] | None,
     frames: Mapping[str, Frame],
     documents: Mapping[str, Mapping[str, Any]] | None = None,
+    forcefield: ForceFieldSection | None = None,
 ) -> None:
     """Create a record folder with its meta document, frame-shaped sections and document sections, in one step.
+
+    A force-field section is one that was checked.
 
     Raises:
         SchemaError: The path exists or names a packed record, or the meta document is inadmissible.
@@ -96,6 +103,8 @@ def create_root(
             write_document(temporary / name, group_document(document))
         for name, frame in frames.items():
             write_frame_group(temporary / name, frame)
+        if forcefield is not None:
+            write_forcefield_group(temporary / FORCEFIELD, forcefield)
         sync_tree(temporary)
         refuse_existing(path)
         os.rename(temporary, path)

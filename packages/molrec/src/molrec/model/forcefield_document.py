@@ -1,0 +1,241 @@
+"""The force-field document: name, units, source, special bonds, and the list of styles (``docs/spec/forcefield.md``).
+
+The models check the document by itself; `forcefield_section` holds it against its tables. Keys nobody here knows are
+kept. Numbers are what they are in the units the document states, and are never converted.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import Annotated, Any, Literal
+from urllib.parse import quote, unquote_to_bytes
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from molrec.errors import SchemaError
+
+__all__ = [
+    "CATEGORY_ARITY",
+    "UNIT_PRESETS",
+    "ForceFieldDocument",
+    "ForceFieldSource",
+    "ForceFieldUnits",
+    "SpecialBonds",
+    "StyleEntry",
+    "parse_style_block_name",
+    "read_document",
+    "style_block_name",
+]
+
+#: Endpoints of a row, by category; a category that is not here has as many as its table shows.
+CATEGORY_ARITY: dict[str, int] = {
+    "atom": 0,
+    "bond": 2,
+    "angle": 3,
+    "dihedral": 4,
+    "improper": 4,
+    "pair": 2,
+    "pair14": 2,
+    "constraint": 2,
+    "virtual_site": 0,
+    "drude": 2,
+}
+
+QUANTITIES = ("length", "energy", "angle", "charge", "mass", "time")
+
+#: What a preset stands for; `lj` is reduced and states angles only.
+UNIT_PRESETS: dict[str, dict[str, str]] = {
+    name: dict(zip(QUANTITIES, units, strict=True)) if len(units) > 1 else {"angle": units[0]}
+    for name, units in {
+        "real": ("angstrom", "kcal/mol", "radian", "e", "dalton", "fs"),
+        "metal": ("angstrom", "eV", "radian", "e", "dalton", "ps"),
+        "si": ("m", "J", "radian", "C", "kg", "s"),
+        "cgs": ("cm", "erg", "radian", "statcoulomb", "g", "s"),
+        "electron": ("bohr", "hartree", "radian", "e", "dalton", "fs"),
+        "micro": (
+            "micrometer",
+            "picogram * micrometer**2 / microsecond**2",
+            "radian",
+            "picocoulomb",
+            "picogram",
+            "microsecond",
+        ),
+        "nano": ("nm", "attogram * nm**2 / ns**2", "radian", "e", "attogram", "ns"),
+        "lj": ("radian",),
+    }.items()
+}
+
+_NAME_SAFE = "-_"
+_OPEN = ConfigDict(frozen=True, extra="allow")
+
+type Finite = Annotated[float, Field(allow_inf_nan=False)]
+type ParamValue = Finite | str
+
+
+def style_block_name(category: str, style: str) -> str:
+    """Return the name of a style's table: the category, a dot, and the percent-encoded style.
+
+    Raises:
+        SchemaError: The category is no lower-case word, or the style is empty (``reject-ff-malformed-document``).
+    """
+    if not category or not style or not category.replace("_", "a").isalnum() or category != category.lower():
+        raise SchemaError(
+            f"a style is a category such as 'bond' and a name such as 'harmonic', found {category!r} and {style!r}",
+            "reject-ff-malformed-document",
+        )
+    return f"{category}.{''.join(_encoded(byte) for byte in style.encode('utf-8'))}"
+
+
+def _encoded(byte: int) -> str:
+    character = chr(byte)
+    safe = byte < 128 and (character.isalnum() or character in _NAME_SAFE)
+    return character if safe else f"%{byte:02X}"
+
+
+def parse_style_block_name(name: str) -> tuple[str, str]:
+    """Return category and style of a table's name.
+
+    Raises:
+        SchemaError: Not a name that `style_block_name` gives (``reject-ff-table-name``).
+    """
+    category, dot, encoded = name.partition(".")
+    style = unquote_to_bytes(encoded).decode("utf-8", errors="replace")
+    try:
+        well_formed = bool(dot) and style_block_name(category, style) == name
+    except SchemaError:
+        well_formed = False
+    if not well_formed:
+        raise SchemaError(
+            f"{name!r} is no style table's name; that is '<category>.<percent-encoded style>', "
+            f"such as 'bond.harmonic' or 'pair.{quote('lj/cut', safe='')}'",
+            "reject-ff-table-name",
+        )
+    return category, style
+
+
+class ForceFieldUnits(BaseModel):
+    """The unit system of every number: a preset, single quantities, or both where they agree."""
+
+    model_config = _OPEN
+    preset: Literal["real", "metal", "si", "cgs", "electron", "micro", "nano", "lj"] | None = None
+    length: str | None = None
+    energy: str | None = None
+    angle: str | None = None
+    charge: str | None = None
+    mass: str | None = None
+    time: str | None = None
+
+    @model_validator(mode="after")
+    def _agree(self) -> ForceFieldUnits:
+        stated = {name: unit for name in QUANTITIES if (unit := getattr(self, name)) is not None}
+        if self.preset is None and not stated:
+            raise ValueError("reject-ff-no-units: units state a preset or at least one quantity")
+        for quantity, unit in stated.items():
+            own = UNIT_PRESETS[self.preset].get(quantity) if self.preset is not None else None
+            if own is not None and not _same_unit(unit, own):
+                raise ValueError(
+                    f"reject-ff-units-conflict: {quantity} is stated as {unit!r}, but {own!r} is what the preset "
+                    f"{self.preset!r} stands for"
+                )
+        return self
+
+    def resolved(self) -> dict[str, str]:
+        """Return the unit of every quantity that is stated, by itself or through the preset."""
+        stated = {name: unit for name in QUANTITIES if (unit := getattr(self, name)) is not None}
+        return {**(UNIT_PRESETS[self.preset] if self.preset is not None else {}), **stated}
+
+
+@cache
+def _same_unit(unit: str, other: str) -> bool:
+    if unit == other:
+        return True
+    try:
+        ratio = (_unit_registry().Quantity(1.0, unit) / _unit_registry().Quantity(1.0, other)).to_base_units()
+    except Exception as error:
+        raise ValueError(f"reject-ff-units-conflict: {unit!r} is no unit that is known ({error})") from error
+    return bool(ratio.dimensionless) and math.isclose(ratio.magnitude, 1.0, rel_tol=1e-9)
+
+
+@cache
+def _unit_registry() -> Any:
+    import pint
+
+    return pint.UnitRegistry()
+
+
+class ForceFieldSource(BaseModel):
+    """Where a force field was read from."""
+
+    model_config = _OPEN
+    format: str
+    uri: str | None = None
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+
+
+class SpecialBonds(BaseModel):
+    """Weights of the pairs one, two and three bonds apart."""
+
+    model_config = _OPEN
+    lj: tuple[Finite, Finite, Finite]
+    coul: tuple[Finite, Finite, Finite]
+
+
+class StyleEntry(BaseModel):
+    """One style: a functional form and what holds for all of its rows."""
+
+    model_config = _OPEN
+    category: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    style: Annotated[str, Field(min_length=1)]
+    params: dict[str, ParamValue] = Field(default_factory=dict)
+    expression: str | None = None
+    endpoint_key: Literal["type", "class", "smirks"] = "type"
+
+    @model_validator(mode="after")
+    def _known_words(self) -> StyleEntry:
+        for key, words in (("special", ("lj", "coul")), ("mixing", ("arithmetic", "geometric", "sixthpower"))):
+            if key in self.params and self.params[key] not in words:
+                raise ValueError(f"{key} is one of {', '.join(words)}, found {self.params[key]!r}")
+        return self
+
+    @property
+    def block(self) -> str:
+        """Name of the style's table."""
+        return style_block_name(self.category, self.style)
+
+    @property
+    def arity(self) -> int | None:
+        """Endpoints of a row; None for a category the format does not know."""
+        return CATEGORY_ARITY.get(self.category)
+
+
+class ForceFieldDocument(BaseModel):
+    """Everything a force field says beside its tables."""
+
+    model_config = _OPEN
+    name: str
+    units: ForceFieldUnits
+    source: ForceFieldSource | None = None
+    special_bonds: SpecialBonds | None = None
+    styles: list[StyleEntry] = Field(default_factory=list)
+
+
+def read_document(document: dict[str, Any], where: str) -> ForceFieldDocument:
+    """Return a checked document.
+
+    Raises:
+        SchemaError: No units (``reject-ff-no-units``), units that contradict their preset
+            (``reject-ff-units-conflict``), or anything else out of form (``reject-ff-malformed-document``).
+    """
+    if "units" not in document:
+        raise SchemaError(f"{where} states no units; give a preset such as 'real', or quantities", "reject-ff-no-units")
+    try:
+        return ForceFieldDocument.model_validate(document)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        message = str(first["msg"]).removeprefix("Value error, ")
+        rule, colon, rest = message.partition(": ")
+        if colon and rule.startswith("reject-"):
+            raise SchemaError(f"{where}, {place}: {rest}", rule) from error
+        raise SchemaError(f"{where}, {place or 'document'}: {message}", "reject-ff-malformed-document") from error
