@@ -14,7 +14,13 @@ import numpy as np
 from molrec.dtypes import numpy_dtype
 from molrec.errors import SchemaError
 from molrec.model.block import Block
-from molrec.model.forcefield_document import CATEGORY_ARITY, SpecialBonds, StyleEntry, style_block_name
+from molrec.model.forcefield_document import (
+    CATEGORY_ARITY,
+    FORCEFIELD_VERSION,
+    SpecialBonds,
+    StyleEntry,
+    style_block_name,
+)
 from molrec.model.forcefield_section import (
     ANNOTATION_COLUMNS,
     ENDPOINT_COLUMNS,
@@ -223,6 +229,8 @@ class ForceField:
         self.units: dict[str, str] = {"preset": units} if isinstance(units, str) else dict(units)
         self.special_bonds = None if special_bonds is None else _weights(special_bonds)
         self.source: dict[str, Any] | None = None if source is None else dict(source)
+        #: Version of the meaning of its numbers, None where the record it comes from states none.
+        self.version: tuple[int, int] | None = FORCEFIELD_VERSION
         #: Keys of the document the format does not know.
         self.extra: dict[str, Any] = {}
         #: Tables no style names.
@@ -298,11 +306,26 @@ class ForceField:
         document["styles"] = [style.entry() for style in self._styles.values()]
         document |= self.extra
         tables = {style.block: style.table() for style in self._styles.values()}
-        section = ForceFieldSection(
-            document, tables | {name: block.copy() for name, block in self.other_tables.items()}
-        )
+        tables |= {name: block.copy() for name, block in self.other_tables.items()}
+        section = ForceFieldSection(document, tables, self.version)
         section.check(f"force field {self.name!r}")
         return section
+
+    def require_understood(self) -> None:
+        """Refuse numbers whose meaning is not the one of this version of the format.
+
+        Raises:
+            SchemaError: The record the force field comes from states no version, or another one
+                (``reject-ff-other-meaning``).
+        """
+        if self.version is None or self.version[0] != FORCEFIELD_VERSION[0]:
+            stated = "no version" if self.version is None else f"version {self.version[0]}.{self.version[1]}"
+            raise SchemaError(
+                f"force field {self.name!r} comes from a record that states {stated} of the force-field section; its "
+                "constants may be halved, its angles degrees, so it is not priced. If they mean what "
+                f"version {FORCEFIELD_VERSION[0]} says, set .version to {FORCEFIELD_VERSION}",
+                "reject-ff-other-meaning",
+            )
 
     @classmethod
     def from_section(cls, section: ForceFieldSection) -> ForceField:
@@ -314,6 +337,7 @@ class ForceField:
         checked = section.check()
         document = section.document
         field = cls(document["name"], document["units"], document.get("special_bonds"), document.get("source"))
+        field.version = section.version
         field.extra = {key: value for key, value in document.items() if key not in _DOCUMENT_KEYS}
         for entry in checked.styles:
             field._styles[entry.category, entry.style] = Style._of_table(entry, section.tables[entry.block])

@@ -11,12 +11,13 @@ from functools import cache
 from typing import Annotated, Any, Literal
 from urllib.parse import quote, unquote_to_bytes
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
 
 from molrec.errors import SchemaError
 
 __all__ = [
     "CATEGORY_ARITY",
+    "FORCEFIELD_VERSION",
     "UNIT_PRESETS",
     "ForceFieldDocument",
     "ForceFieldSource",
@@ -65,6 +66,9 @@ UNIT_PRESETS: dict[str, dict[str, str]] = {
         "lj": ("radian",),
     }.items()
 }
+
+#: Version of the meaning of every number, as `meta.modules.forcefield.version` of a record states it.
+FORCEFIELD_VERSION: tuple[int, int] = (1, 0)
 
 _NAME_SAFE = "-_"
 _OPEN = ConfigDict(frozen=True, extra="allow")
@@ -127,12 +131,14 @@ class ForceFieldUnits(BaseModel):
     time: str | None = None
 
     @model_validator(mode="after")
-    def _agree(self) -> ForceFieldUnits:
+    def _agree(self, info: ValidationInfo) -> ForceFieldUnits:
         stated = {name: unit for name in QUANTITIES if (unit := getattr(self, name)) is not None}
         if self.preset is None and not stated:
             raise ValueError("reject-ff-no-units: units state a preset or at least one quantity")
         for quantity, unit in stated.items():
             own = UNIT_PRESETS[self.preset].get(quantity) if self.preset is not None else None
+            if quantity == "angle" and (info.context or {}).get("other_meaning"):
+                continue
             if own is not None and not _same_unit(unit, own):
                 raise ValueError(
                     f"reject-ff-units-conflict: {quantity} is stated as {unit!r}, but {own!r} is what the preset "
@@ -220,8 +226,13 @@ class ForceFieldDocument(BaseModel):
     styles: list[StyleEntry] = Field(default_factory=list)
 
 
-def read_document(document: dict[str, Any], where: str) -> ForceFieldDocument:
+def read_document(document: dict[str, Any], where: str, *, other_meaning: bool = False) -> ForceFieldDocument:
     """Return a checked document.
+
+    Args:
+        document: The JSON object.
+        where: What to call it.
+        other_meaning: Whether its numbers may mean something else than in version 1, where angles are radians.
 
     Raises:
         SchemaError: No units (``reject-ff-no-units``), units that contradict their preset
@@ -230,7 +241,7 @@ def read_document(document: dict[str, Any], where: str) -> ForceFieldDocument:
     if "units" not in document:
         raise SchemaError(f"{where} states no units; give a preset such as 'real', or quantities", "reject-ff-no-units")
     try:
-        return ForceFieldDocument.model_validate(document)
+        return ForceFieldDocument.model_validate(document, context={"other_meaning": other_meaning})
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))

@@ -14,7 +14,7 @@ import numpy as np
 from molrec import typedjson
 from molrec.errors import SchemaError
 from molrec.model.block import Block
-from molrec.model.forcefield_document import ForceFieldDocument, StyleEntry, read_document
+from molrec.model.forcefield_document import FORCEFIELD_VERSION, ForceFieldDocument, StyleEntry, read_document
 from molrec.vocabulary import CANONICAL_COLUMNS
 
 __all__ = ["ANNOTATION_COLUMNS", "ENDPOINT_COLUMNS", "ForceFieldSection", "endpoint_columns"]
@@ -32,10 +32,17 @@ class ForceFieldSection:
     Attributes:
         document: The document, a JSON object; keys nobody knows included.
         tables: Block name (`style_block_name`) to the style's table; tables no style names are kept.
+        version: Version of the meaning of its numbers, None where the record states none; no part of its content.
     """
 
     document: dict[str, Any]
     tables: dict[str, Block] = field(default_factory=dict)
+    version: tuple[int, int] | None = FORCEFIELD_VERSION
+
+    @property
+    def is_understood(self) -> bool:
+        """Whether its numbers are known to mean what this version of the format says."""
+        return self.version is not None and self.version[0] == FORCEFIELD_VERSION[0]
 
     def check(self, where: str = "forcefield") -> ForceFieldDocument:
         """Hold document and tables against the rules; return the document as a model.
@@ -43,7 +50,8 @@ class ForceFieldSection:
         Raises:
             SchemaError: The rule broken is one of the ``reject-ff-`` ids of ``docs/spec/forcefield.md``.
         """
-        document = read_document(typedjson.coerce("json", self.document, where), where)
+        stated = typedjson.coerce("json", self.document, where)
+        document = read_document(stated, where, other_meaning=not self.is_understood)
         seen: set[tuple[str, str]] = set()
         for style in document.styles:
             if (style.category, style.style) in seen:

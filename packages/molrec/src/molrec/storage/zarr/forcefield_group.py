@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from molrec.storage.zarr.sources import Source, read_document
 if TYPE_CHECKING:
     from molrec.model.forcefield_section import ForceFieldSection
 
-__all__ = ["FORCEFIELD", "read_forcefield_group", "write_forcefield_group"]
+__all__ = ["FORCEFIELD", "read_forcefield_group", "stamped_meta", "write_forcefield_group"]
 
 FORCEFIELD = "forcefield"
 
@@ -27,8 +28,28 @@ def write_forcefield_group(folder: Path, section: ForceFieldSection) -> None:
     write_document(folder, group_document(attributes))
 
 
-def read_forcefield_group(source: Source) -> ForceFieldSection | None:
+def stamped_meta(meta: Mapping[str, Any] | None, version: tuple[int, int] | None) -> dict[str, Any]:
+    """Return a meta document that states the version of the force-field section; a producer's own statement stays."""
+    document = dict(meta or {})
+    if version is None or not isinstance(document.get("modules", {}), dict):
+        return document
+    modules = {FORCEFIELD: {"version": list(version)}, **document.get("modules", {})}
+    return {**document, "modules": modules}
+
+
+def _stated_version(meta: Mapping[str, Any]) -> tuple[int, int] | None:
+    match meta.get("modules"):
+        case {"forcefield": {"version": [int(major), int(minor)]}}:
+            return major, minor
+    return None
+
+
+def read_forcefield_group(source: Source, meta: Mapping[str, Any]) -> ForceFieldSection | None:
     """Read the section as it lies there, or return None when it is not there; numbers are never converted.
+
+    Args:
+        source: The record.
+        meta: Its meta document, which states the version of the section's meaning.
 
     Raises:
         FormatError: A table breaks the format, or the section one of the ``reject-ff-`` rules.
@@ -39,7 +60,8 @@ def read_forcefield_group(source: Source) -> ForceFieldSection | None:
     if document is None:
         return None
     where = f"{source.name}: {FORCEFIELD}"
-    section = ForceFieldSection(dict(group_attributes(document, where)), read_block_groups(source, FORCEFIELD))
+    attributes = dict(group_attributes(document, where))
+    section = ForceFieldSection(attributes, read_block_groups(source, FORCEFIELD), _stated_version(meta))
     try:
         section.check(where)
     except SchemaError as error:

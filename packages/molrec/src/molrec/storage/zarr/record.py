@@ -15,7 +15,7 @@ from molrec.model.frame import Frame
 from molrec.model.schema import SequenceSchema
 from molrec.storage.zarr import names
 from molrec.storage.zarr.files import TEMPORARY, sync_directory
-from molrec.storage.zarr.forcefield_group import read_forcefield_group
+from molrec.storage.zarr.forcefield_group import read_forcefield_group, stamped_meta
 from molrec.storage.zarr.frame_group import group_attributes, read_frame_group
 from molrec.storage.zarr.lock import WriterLock
 from molrec.storage.zarr.packing import pack
@@ -131,7 +131,7 @@ class Record:
     @cached_property
     def forcefield_section(self) -> ForceFieldSection | None:
         """The ``forcefield`` section as it lies in the record: a document and its tables."""
-        return read_forcefield_group(self.source)
+        return read_forcefield_group(self.source, self._meta)
 
     @cached_property
     def status(self) -> dict[str, Any] | None:
@@ -218,7 +218,8 @@ def write_record(
     section = None if forcefield is None else _section_of(forcefield)
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        create_root(temporary, meta, frames, documents, section)
+        stated = meta if section is None else stamped_meta(meta, section.version)
+        create_root(temporary, stated, frames, documents, section)
         if trajectory is not None:
             _write_trajectory(temporary, trajectory, profile, compression)
         put_in_place(temporary, target, overwrite)
