@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from molrec.dtypes import numpy_dtype
+from molrec.dtypes import Array, numpy_dtype
 from molrec.errors import SchemaError
 from molrec.model.block import Block
 from molrec.model.forcefield_document import (
@@ -86,6 +86,8 @@ class Style:
         #: Parameter -> dtype name; a parameter is a number in every row or a string in every row.
         self._dtypes: dict[str, str] = {}
         self._attributes: dict[str, Any] = {}
+        #: Columns of a table of another meaning that rows have no word for: more than one value a row.
+        self._kept: dict[str, tuple[Array, Array | None]] = {}
         self._arity: int | None = CATEGORY_ARITY.get(category)
         if endpoint_key == "smirks":
             self._arity = 0
@@ -172,6 +174,9 @@ class Style:
             has = np.array([key in row for row in rows], dtype=np.bool_)
             table[key] = np.array([row.get(key, blank) for row in rows], dtype=numpy_dtype(dtype))
             table.set_validity(key, has)
+        for key, (values, mask) in self._kept.items():
+            table[key] = values
+            table.set_validity(key, mask)
         table.attributes = dict(self._attributes)
         return table
 
@@ -181,7 +186,8 @@ class Style:
         style = cls(entry.category, entry.style, entry.params, entry.expression, entry.endpoint_key, extra)
         ends = endpoint_columns(table)
         style._arity = len(ends)
-        keys = [key for key in table.columns if key != "name" and key not in ends]
+        keys = [key for key in table.columns if key != "name" and key not in ends and table[key].ndim == 1]
+        style._kept = {key: (table[key], table.validity(key)) for key in table.columns if table[key].ndim > 1}
         style._dtypes = {key: table.dtype(key) for key in keys}
         style._attributes = dict(table.attributes)
         names = table["name"].tolist()

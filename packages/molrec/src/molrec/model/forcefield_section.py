@@ -47,6 +47,8 @@ class ForceFieldSection:
     def check(self, where: str = "forcefield") -> ForceFieldDocument:
         """Hold document and tables against the rules; return the document as a model.
 
+        Of a section of another meaning no more is asked than that it can be shown.
+
         Raises:
             SchemaError: The rule broken is one of the ``reject-ff-`` ids of ``docs/spec/forcefield.md``.
         """
@@ -66,7 +68,10 @@ class ForceFieldSection:
                     "one, without rows if parameters stand with the instances",
                     "reject-ff-missing-table",
                 )
-            _check_table(style, self.tables[style.block], f"{where}/{style.block}")
+            if self.is_understood:
+                _check_table(style, self.tables[style.block], f"{where}/{style.block}")
+            else:
+                _check_names(self.tables[style.block], f"{where}/{style.block}")
         self._check_classes(document, where)
         return document
 
