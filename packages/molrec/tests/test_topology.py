@@ -295,6 +295,52 @@ def test_the_joined_view_has_the_columns_of_both(tmp_path: Path, stored: Stored)
             trajectory.joined("nothing", 0)
 
 
+# -- the validator ----------------------------------------------------------------------------------------------------
+
+
+def findings(path: Path) -> list[tuple[str, str, str]]:
+    return [(finding.rule, finding.where, finding.severity) for finding in mr.validate(path)]
+
+
+def test_the_validator_follows_references_through_a_run(tmp_path: Path, stored: Stored) -> None:
+    frame = beads()
+    frame["members"].set_target("atom", "/system/fine")
+    with mr.TrajectoryWriter(
+        tmp_path / "a.mrec", mr.SequenceSchema.from_frames([frame]), system=mr.Frame({"fine": water()["atoms"]})
+    ) as writer:
+        for step in range(4):
+            frame["atoms"]["x"] = np.array([0.0, float(step)])
+            writer.append(frame)
+    assert findings(tmp_path / "a.mrec") == []
+    tamper.apply(tmp_path / "a.mrec", [array("trajectory/members/ibead", "uint64", [0, 0, 2])])
+    assert ("reject-target-out-of-range", "trajectory/members", "error") in findings(stored(tmp_path / "a.mrec"))
+
+
+def test_the_validator_follows_absolute_references_of_a_run(tmp_path: Path, stored: Stored) -> None:
+    frame = beads()
+    frame["members"].set_target("atom", "/system/fine")
+    with mr.TrajectoryWriter(
+        tmp_path / "a.mrec", mr.SequenceSchema.from_frames([frame]), system=mr.Frame({"fine": water()["atoms"]})
+    ) as writer:
+        writer.append(frame)
+    tamper.apply(tmp_path / "a.mrec", [array("trajectory/members/atom", "uint64", [0, 1, 4])])
+    assert ("reject-target-out-of-range", "trajectory/members", "error") in findings(stored(tmp_path / "a.mrec"))
+
+
+def test_an_endpoint_nothing_is_declared_for_is_a_warning(tmp_path: Path, stored: Stored) -> None:
+    frame = water()
+    frame["bonds"]["atomj"] = u64(1, 9)
+    mr.write(tmp_path / "a.mrec", frame=frame)
+    path = stored(tmp_path / "a.mrec")
+    read_everything(path)
+    assert findings(path) == [("loose-endpoint", "frame/bonds", "warning")]
+    with mr.TrajectoryWriter(tmp_path / "b.mrec", mr.SequenceSchema.from_frames([frame])) as writer:
+        writer.append(frame)
+        writer.append(frame)
+    rules = [finding[0] for finding in findings(tmp_path / "b.mrec")]
+    assert rules == ["loose-endpoint"]
+
+
 # -- units ------------------------------------------------------------------------------------------------------------
 
 

@@ -13,14 +13,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from molrec.errors import FormatError
+from molrec.errors import FormatError, SchemaError
 from molrec.model.box import Box
 from molrec.model.frame import Frame
+from molrec.model.references import check_rows, is_absolute
+from molrec.model.relations import same_container_references
 from molrec.model.schema import BlockSchema
 from molrec.precision import on_grid
 from molrec.storage.zarr import names
 from molrec.storage.zarr.array_reader import ArrayReader
 from molrec.storage.zarr.block_reader import BlockReader
+from molrec.storage.zarr.forcefield_group import FORCEFIELD, read_forcefield_group
 from molrec.storage.zarr.frame_group import read_frame_group
 from molrec.storage.zarr.journal import JOURNAL_NAME
 from molrec.storage.zarr.record import SECTIONS, open_source
@@ -108,6 +111,8 @@ class _Validation:
         for name in ("system", "frame"):
             if name in sections:
                 yield from self._check_frame(name)
+        if FORCEFIELD in sections:
+            yield from self._attempt(FORCEFIELD, lambda: read_forcefield_group(self._source, read_meta(self._source)))
         if names.TRAJECTORY in sections:
             yield from self._check_trajectory()
 
@@ -133,6 +138,7 @@ class _Validation:
             yield Finding(error.rule, name, "error", error.message)
             return
         if frame is not None:
+            yield from _loose_endpoints(name, frame)
             yield from _off_grid_columns(name, frame)
             yield from _flat_cells(f"{name}/box", [frame.box] if frame.box is not None else [])
 
@@ -168,8 +174,31 @@ class _Validation:
             for array, precision in _arrays(block):
                 yield from self._check_rows(array, block.index.rows, precision, done, total)
                 done += block.index.rows
+        yield from self._check_references(reader)
         yield from self._check_beside_system(reader)
         yield from self._check_undeclared(reader)
+
+    def _check_references(self, reader: TrajectoryReader) -> Iterator[Finding]:
+        """Look at a frame of every combination of a referencing update and its target's row count."""
+        for name, declared in reader.schema.blocks.items():
+            targets = {target for target in declared.targets.values() if not is_absolute(target)}
+            endpoints = same_container_references(
+                {column: pinned.dtype for column, pinned in declared.columns.items()}, declared.targets
+            )
+            for target in sorted({*targets, *endpoints.values()} & reader.schema.blocks.keys()):
+                try:
+                    ordinals = _distinct_pairs(reader, name, target)
+                    for ordinal in ordinals:
+                        frame = reader[ordinal]
+                        yield from _loose_endpoints(f"{names.TRAJECTORY}, frame {ordinal}", frame, only=name)
+                except FormatError as error:
+                    yield Finding(error.rule, f"{names.TRAJECTORY}/{name}", "error", error.message)
+            absolute = [target for target in declared.targets.values() if is_absolute(target)]
+            if absolute:
+                yield from self._attempt(
+                    f"{names.TRAJECTORY}/{name}",
+                    lambda name=name: _read_each_update(reader, name),  # type: ignore[misc]
+                )
 
     def _check_cells(self, reader: TrajectoryReader) -> Iterator[Finding]:
         try:
@@ -226,6 +255,41 @@ class _Validation:
         for child in self._source.children(path):
             if child not in known and read_document(self._source, f"{path}/{child}") is not None:
                 yield Finding("unknown-node", f"{path}/{child}", "info", "not declared; it is preserved and not read")
+
+
+def _distinct_pairs(reader: TrajectoryReader, name: str, target: str) -> list[int]:
+    """Return an ordinal for every pair of an update of one block and a row count of another."""
+    if not len(reader):
+        return []
+    ordinals = np.arange(len(reader))
+    updates = reader.block_reader(name).index.updates_at(ordinals)
+    shown = reader.block_reader(target).index
+    target_updates = shown.updates_at(ordinals)
+    starts, stops = shown.spans(np.maximum(target_updates, 0)) if shown.count else (ordinals * 0, ordinals * 0)
+    rows = np.where(target_updates < 0, -1, stops - starts)
+    _, first = np.unique(np.stack([updates, rows], axis=1), axis=0, return_index=True)
+    return sorted(first.tolist())
+
+
+def _read_each_update(reader: TrajectoryReader, name: str) -> None:
+    for ordinal in reader.block_reader(name).index.ordinals().tolist():
+        reader[ordinal]  # reading a frame checks its references
+
+
+def _loose_endpoints(where: str, frame: Frame, only: str | None = None) -> Iterator[Finding]:
+    """Report endpoints that no declaration holds to anything and that reference rows which are not there."""
+    for name, block in frame.items():
+        if only not in (None, name):
+            continue
+        dtypes = {column: block.dtype(column) for column in block.columns}
+        for column, target in same_container_references(dtypes, block.targets).items():
+            if column in block.targets:
+                continue
+            rows = frame[target].rows if target in frame else None
+            try:
+                check_rows(block[column], block.validity(column), target, rows, f"{where}: {name}/{column}")
+            except SchemaError as error:
+                yield Finding("loose-endpoint", f"{where}/{name}", "warning", error.message)
 
 
 def _arrays(block: BlockReader) -> Iterator[tuple[ArrayReader, float | None]]:
