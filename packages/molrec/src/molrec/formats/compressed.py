@@ -7,20 +7,82 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import lzma
 import uuid
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from molrec.errors import FormatError
 
 __all__ = ["OPENERS", "damage", "open_binary", "reading", "replacing"]
 
+#: Bytes read at a time.
+_CHUNK = 1 << 17
+
+
+def _open_gzip(path: Path, mode: str) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.open(path, mode))
+
+
+def _open_bzip2(path: Path, mode: str) -> IO[bytes]:
+    return cast("IO[bytes]", bz2.open(path, mode))
+
+
+def _open_lzma(path: Path, mode: str) -> IO[bytes]:
+    return cast("IO[bytes]", lzma.open(path, mode))
+
+
+class _ZstandardReader(io.RawIOBase):
+    """Decompresses one Zstandard frame after the other; zstandard's own reader does not tell a file cut short."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        import zstandard
+
+        self._file = file
+        self._decompressor = zstandard.ZstdDecompressor()
+        self._frame: Any = None
+        self._decoded = b""
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill a buffer as far as data is at hand; return how many bytes.
+
+        Raises:
+            EOFError: The file ends within a frame.
+        """
+        while not self._decoded:
+            if self._frame is not None and self._frame.eof:
+                compressed, self._frame = self._frame.unused_data, None
+            else:
+                compressed = b""
+            compressed = compressed or self._file.read(_CHUNK)
+            if not compressed:
+                if self._frame is not None:
+                    raise EOFError("the compressed data ends early")
+                return 0
+            if self._frame is None:
+                self._frame = self._decompressor.decompressobj()
+            self._decoded = self._frame.decompress(compressed)
+        count = min(len(buffer), len(self._decoded))
+        buffer[:count], self._decoded = self._decoded[:count], self._decoded[count:]
+        return count
+
+    def close(self) -> None:
+        """Close the file as well."""
+        self._file.close()
+        super().close()
+
 
 def _open_zstandard(path: Path, mode: str) -> IO[bytes]:
+    if mode == "rb":
+        return io.BufferedReader(_ZstandardReader(path.open("rb")), _CHUNK)
     import zstandard
 
     return cast("IO[bytes]", zstandard.open(path, mode))
@@ -28,9 +90,9 @@ def _open_zstandard(path: Path, mode: str) -> IO[bytes]:
 
 #: Suffix of a compression -> opens a file by path and binary mode.
 OPENERS: dict[str, Callable[[Path, str], IO[bytes]]] = {
-    ".gz": gzip.open,  # type: ignore[dict-item]
-    ".bz2": bz2.open,
-    ".xz": lzma.open,
+    ".gz": _open_gzip,
+    ".bz2": _open_bzip2,
+    ".xz": _open_lzma,
     ".zst": _open_zstandard,
 }
 
@@ -47,7 +109,7 @@ def damage() -> tuple[type[Exception], ...]:
     """Return the exceptions that damaged compressed data raises while it is read."""
     import zstandard
 
-    return (gzip.BadGzipFile, EOFError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
+    return (OSError, EOFError, lzma.LZMAError, zlib.error, zstandard.ZstdError)
 
 
 @contextmanager
@@ -64,13 +126,8 @@ def reading(path: Path) -> Iterator[IO[bytes]]:
         try:
             yield file
         except damage() as error:
-            raise FormatError(
-                f"{path}: the file does not decompress ({error}); it is cut short or damaged, get it again",
-                "reject-malformed-source",
-            ) from error
-        except OSError as error:
-            # bz2 reports damage as an OSError that carries no errno; anything else is the system's
-            if error.errno is not None:
+            # damaged data has no error number; what has one is the system's
+            if isinstance(error, OSError) and error.errno is not None:
                 raise
             raise FormatError(
                 f"{path}: the file does not decompress ({error}); it is cut short or damaged, get it again",
@@ -80,7 +137,7 @@ def reading(path: Path) -> Iterator[IO[bytes]]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file to write that is at `path`, compressed as its suffix says, once everything is written, or not at all."""
+    """Open a file to write, compressed as its suffix says; it is at `path` once all is written, or not at all."""
     # the suffix stays last, where it chooses the compression
     temporary = path.with_name(f".{uuid.uuid4().hex}.tmp{path.suffix}")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,7 @@ from molrec.formats.lammps_names import (
     endpoints_of,
 )
 from molrec.formats.lammps_sections import Header, Section, SectionedFile, read_sections
-from molrec.formats.lammps_styles import IMAGES, TEMPLATED, AtomStyle, Evidence, candidates, style_of
+from molrec.formats.lammps_styles import IMAGES, AtomStyle, Clues, style_of_section
 from molrec.formats.lammps_table import Field, Place, read_table
 from molrec.formats.notes import Notes
 from molrec.model.block import Block
@@ -238,7 +238,7 @@ class _DataReader:
     def _fill_atoms(self, atoms: Block, masses: Mapping[int, float]) -> AtomStyle:
         section = self._file.sections["Atoms"]
         rows = section.table(self._notes)
-        style, images = self._style(section, rows)
+        style, images = style_of_section(section, rows, self._clues())
         type_field = self._types["atom"].field
         fields = [type_field if field.name == "type_id" else field for field in style.fields]
         columns = read_table(rows, (*fields, *IMAGES) if images else fields, section.place)
@@ -260,54 +260,15 @@ class _DataReader:
         self._add_ellipsoids(atoms)
         return style
 
-    def _style(self, section: Section, rows: list[bytes]) -> tuple[AtomStyle, bool]:
-        """Return the style of the section and whether its rows end with image flags."""
-        width = len(rows[0].split()) if rows else 0
-        words = section.hint.split()
-        if words and words[0] in TEMPLATED:
-            raise section.place.error(-2, f"atom style {words[0]!r} is not read; {TEMPLATED[words[0]]}")
-        style = style_of(section.hint)
-        if style is None and words and words[0] == "hybrid":
-            raise section.place.error(
-                -2, f"{section.hint!r} does not say known sub-styles; write 'Atoms # hybrid sphere charge' for example"
-            )
-        if style is not None:
-            if rows and width not in (len(style.fields), len(style.fields) + len(IMAGES)):
-                names = " ".join(field.name for field in style.fields)
-                raise section.place.error(
-                    0, f"{width} fields where atom style {style.name!r} has {len(style.fields)} ({names}), or 3 more"
-                )
-            return style, width > len(style.fields)
-        found = candidates(self._evidence(rows, width))
-        if len(found) != 1:
-            fitting = ", ".join(dict.fromkeys(candidate.name for candidate, _ in found)) or "none of the common ones"
-            raise section.place.error(
-                -2,
-                f"the atom style is not stated, and its {width} columns fit {fitting}; write the style behind the "
-                "section's name, as in 'Atoms # full'",
-            )
-        return found[0]
-
-    def _evidence(self, rows: list[bytes], width: int) -> Evidence:
-        tokens = [row.split() for row in rows]
-        labels = {label.encode() for label in self._types["atom"].labels.values()}
-
-        def holds(position: int, accepted: set[bytes]) -> bool:
-            return all(
-                position < len(row) and (row[position].lstrip(b"+-").isdigit() or row[position] in accepted)
-                for row in tokens
-            )
-
-        return Evidence(
-            width,
+    def _clues(self) -> Clues:
+        return Clues(
             topology=any(
                 self._file.count(block) or self._file.count(f"{kind} types")
                 for block, kind in RELATION_SECTIONS.values()
             ),
             masses="Masses" in self._file.sections,
             ellipsoids=bool(self._file.count(_ELLIPSOIDS)),
-            integral=lambda position: holds(position, set()),
-            typed=lambda position: holds(position, labels),
+            labels=frozenset(self._types["atom"].labels.values()),
         )
 
     def _add_velocities(self, atoms: Block, style: AtomStyle) -> None:
@@ -324,20 +285,24 @@ class _DataReader:
 
     def _add_ellipsoids(self, atoms: Block) -> None:
         section = self._file.sections.get("Ellipsoids")
-        if section is None:
-            if stated := self._file.count(_ELLIPSOIDS):
-                raise self._missing("Ellipsoids", stated, _ELLIPSOIDS)
-            return
-        columns = read_table(section.table(self._notes), _ELLIPSOID_FIELDS, section.place)
-        AtomIndex(columns["id"], section.place)
-        rows = self._index.rows_of(columns.pop("id"), "the row", section.place)
         present = np.zeros(atoms.rows, dtype=np.bool_)
-        present[rows] = True
-        for name, values in columns.items():
-            spread = np.zeros(atoms.rows)
-            spread[rows] = values
-            atoms[name] = spread
-            atoms.set_validity(name, present)
+        if section is not None:
+            columns = read_table(section.table(self._notes), _ELLIPSOID_FIELDS, section.place)
+            AtomIndex(columns["id"], section.place)
+            rows = self._index.rows_of(columns.pop("id"), "the row", section.place)
+            present[rows] = True
+            for name, values in columns.items():
+                spread = np.zeros(atoms.rows)
+                spread[rows] = values
+                atoms[name] = spread
+                atoms.set_validity(name, present)
+        elif stated := self._file.count(_ELLIPSOIDS):
+            raise self._missing("Ellipsoids", stated, _ELLIPSOIDS)
+        if "ellipsoidflag" in atoms and np.any((atoms["ellipsoidflag"] != 0) != present):
+            row = int(np.flatnonzero((atoms["ellipsoidflag"] != 0) != present)[0])
+            raise self._file.sections["Atoms"].place.error(
+                row, "ellipsoidflag and section Ellipsoids disagree over whether this atom is an ellipsoid"
+            )
 
     # -- the rest ---------------------------------------------------------------------------------------------------
 

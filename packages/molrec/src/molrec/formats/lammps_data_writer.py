@@ -35,7 +35,7 @@ from molrec.formats.survey import STEP_KEYS
 from molrec.model.block import Block
 from molrec.model.frame import Frame
 
-__all__ = ["atom_ids", "note_leftovers", "positions_of", "relation_rows", "write_data"]
+__all__ = ["atom_ids", "note_leftovers", "positions_of", "relation_columns", "write_data"]
 
 _IMAGES = ("ix", "iy", "iz")
 _POSITIONS = ("x", "y", "z")
@@ -113,8 +113,11 @@ class _DataWriter:
         yield self._ellipsoids()
         for section, (block, kind) in RELATION_SECTIONS.items():
             if block in self._relations:
-                rows = relation_rows(self._relations[block], block, self._types[kind], self._ids, self._notes)
-                yield _section(section, "", rows)
+                types = self._types[kind]
+                columns = relation_columns(
+                    self._relations[block], block, types.numbers, types.source, self._ids, self._notes
+                )
+                yield _section(section, "", rows_of_text(columns))
         yield from self._documents(SECTIONS)
 
     # -- header -----------------------------------------------------------------------------------------------------
@@ -180,7 +183,9 @@ class _DataWriter:
     def _masses(self) -> str:
         """Return the section Masses, empty when the atoms have no mass of their type."""
         names = {field.name for field in self._style.fields}
-        if "mass" not in self._atoms or names & {"mass", "density"}:
+        # a style with densities takes no masses by type, unless it is a hybrid with one that does
+        by_density = "density" in names and not self._style.name.startswith("hybrid")
+        if "mass" not in self._atoms or "mass" in names or by_density:
             return ""
         types = self._types["atom"]
         known, first, inverse = np.unique(types.numbers, return_index=True, return_inverse=True)
@@ -336,13 +341,23 @@ def atom_ids(atoms: Block, notes: Notes) -> Array:
     return ids
 
 
-def relation_rows(block: Block, name: str, types: WrittenTypes, ids: Array, notes: Notes) -> str:
-    """Return the rows of a relation section: number, type, atom ids.
+def relation_columns(
+    block: Block, name: str, types: Array, type_columns: Sequence[str], ids: Array, notes: Notes
+) -> list[Array]:
+    """Return the columns of a relation section: number, type, atom ids.
+
+    Args:
+        block: The relation.
+        name: Its name.
+        types: Type of each row as it is to be written.
+        type_columns: The columns the types come from.
+        ids: Id of each atom.
+        notes: Told about columns that are left out.
 
     Raises:
         SchemaError: An endpoint is missing, null or no row of the atoms (``reject-foreign-write``).
     """
-    columns: list[Array] = [block["id"] if "id" in block else np.arange(1, block.rows + 1), types.numbers]
+    columns: list[Array] = [block["id"] if "id" in block else np.arange(1, block.rows + 1), types]
     for endpoint in endpoints_of(name):
         if endpoint not in block or block.validity(endpoint) is not None:
             raise SchemaError(f"block {name!r} has no {endpoint!r} in every row", UNWRITABLE)
@@ -352,11 +367,11 @@ def relation_rows(block: Block, name: str, types: WrittenTypes, ids: Array, note
                 f"block {name!r}: column {endpoint!r} references something else than the atoms", UNWRITABLE
             )
         columns.append(ids[rows])
-    used = {"id", *types.source, *endpoints_of(name)}
+    used = {"id", *type_columns, *endpoints_of(name)}
     for column in block.columns:
         if column not in used:
             notes.lost(f"column {column!r} of block {name!r}", "is left out; a LAMMPS file has no place for it")
-    return rows_of_text(columns)
+    return columns
 
 
 def note_leftovers(atoms: Block, used: set[str], where: str, notes: Notes) -> None:

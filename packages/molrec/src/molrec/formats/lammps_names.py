@@ -13,6 +13,7 @@ __all__ = [
     "KINDS",
     "LAMMPS_OF",
     "MOLECULE",
+    "MOLECULE_JSON",
     "RELATION_SECTIONS",
     "SECTIONS",
     "TYPES",
@@ -33,6 +34,8 @@ SECTIONS = "lammps.sections"
 HEADER = "lammps.header"
 #: Meta: ``mass``, ``com``, ``inertia`` of a molecule file.
 MOLECULE = "lammps.molecule"
+#: Meta: the keys of a JSON molecule file without a place elsewhere, such as ``special`` and ``shake``.
+MOLECULE_JSON = "lammps.molecule_json"
 #: Meta: the boundary flags of a dump where not every direction is periodic, such as ``pp ff ss``.
 BOUNDARY = "lammps.boundary"
 #: Attribute of a position column that holds unwrapped coordinates: what the dump calls it.

@@ -5,12 +5,13 @@ Names are canonical where the vocabulary has one; else they are the names LAMMPS
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
+from molrec.formats.lammps_sections import Section
 from molrec.formats.lammps_table import Field
 
-__all__ = ["IMAGES", "TEMPLATED", "AtomStyle", "Evidence", "candidates", "style_of"]
+__all__ = ["IMAGES", "TEMPLATED", "AtomStyle", "Clues", "style_of", "style_of_section"]
 
 #: The image flags a row may end with.
 IMAGES: tuple[Field, ...] = tuple(Field(name, "integer") for name in ("ix", "iy", "iz"))
@@ -118,43 +119,85 @@ def _style(name: str, columns: Sequence[str], more: Sequence[str]) -> AtomStyle:
     )
 
 
-class Evidence(NamedTuple):
-    """What a file shows of its style besides the rows.
+class Clues(NamedTuple):
+    """What a file shows of its atom style besides the rows.
 
     Attributes:
-        width: Number of fields of a row.
         topology: Whether it has bonds, angles, dihedrals or impropers, or types of them.
         masses: Whether it has masses by type.
         ellipsoids: Whether it has ellipsoids.
-        integral: Tells of a column by position whether every row has an integer there.
-        typed: Tells of a column by position whether every row has the number or label of a type there.
+        labels: Labels of the atom types.
     """
 
-    width: int
     topology: bool
     masses: bool
     ellipsoids: bool
-    integral: Callable[[int], bool]
-    typed: Callable[[int], bool]
+    labels: frozenset[str]
 
 
-def candidates(evidence: Evidence) -> list[tuple[AtomStyle, bool]]:
-    """Return the common styles a section without a name can be in, each with whether rows end with image flags."""
-    found = []
+def style_of_section(section: Section, rows: Sequence[bytes], clues: Clues) -> tuple[AtomStyle, bool]:
+    """Return the style of a section Atoms, and whether its rows end with image flags.
+
+    The comment behind the section's name says the style. Without it, the columns and the clues must leave one choice.
+
+    Raises:
+        FormatError: The style is not read, does not fit the columns, or is not clear.
+    """
+    width = len(rows[0].split()) if rows else 0
+    words = section.hint.split()
+    if words and words[0] in TEMPLATED:
+        raise section.place.error(-2, f"atom style {words[0]!r} is not read; {TEMPLATED[words[0]]}")
+    style = style_of(section.hint)
+    if style is None and words and words[0] == "hybrid":
+        raise section.place.error(
+            -2, f"{section.hint!r} does not say known sub-styles; write 'Atoms # hybrid sphere charge' for example"
+        )
+    if style is None:
+        return _only_candidate(section, rows, width, clues)
+    if rows and width not in (len(style.fields), len(style.fields) + len(IMAGES)):
+        names = " ".join(field.name for field in style.fields)
+        raise section.place.error(
+            0, f"{width} fields where atom style {style.name!r} has {len(style.fields)} ({names}), or 3 more"
+        )
+    return style, width > len(style.fields)
+
+
+def _only_candidate(section: Section, rows: Sequence[bytes], width: int, clues: Clues) -> tuple[AtomStyle, bool]:
+    tokens = [row.split() for row in rows]
+    found = list(_candidates(tokens, width, clues))
+    if len(found) == 1:
+        return found[0]
+    fitting = ", ".join(dict.fromkeys(style.name for style, _ in found)) or "none of the common ones"
+    raise section.place.error(
+        -2,
+        f"the atom style is not stated, and its {width} columns fit {fitting}; write the style behind the section's "
+        "name, as in 'Atoms # full'",
+    )
+
+
+def _candidates(tokens: Sequence[Sequence[bytes]], width: int, clues: Clues) -> Iterator[tuple[AtomStyle, bool]]:
+    """Yield the common styles a section can be in, each with whether rows end with image flags."""
+    labels = {label.encode() for label in clues.labels}
     for name in _COMMON_STYLES:
         style = style_of(name)
         assert style is not None
         if (
-            (evidence.topology and name not in _WITH_TOPOLOGY)
-            or (evidence.masses and name in _WITH_MASS_PER_ATOM)
-            or evidence.ellipsoids != (name == "ellipsoid")
+            (clues.topology and name not in _WITH_TOPOLOGY)
+            or (clues.masses and name in _WITH_MASS_PER_ATOM)
+            or clues.ellipsoids != (name == "ellipsoid")
         ):
             continue
         for fields, images in ((style.fields, False), ((*style.fields, *IMAGES), True)):
-            if len(fields) == evidence.width and all(
-                evidence.typed(position) if field.name == "type_id" else evidence.integral(position)
-                for position, field in enumerate(fields)
-                if field.kind == "integer"
+            integers = {position: field.name for position, field in enumerate(fields) if field.kind == "integer"}
+            if len(fields) == width and all(
+                _all_integers(tokens, position, labels if column == "type_id" else set())
+                for position, column in integers.items()
             ):
-                found.append((style, images))
-    return found
+                yield style, images
+
+
+def _all_integers(tokens: Sequence[Sequence[bytes]], position: int, others: Collection[bytes]) -> bool:
+    """Tell whether every row has an integer, or one of some other tokens, in a column."""
+    return all(
+        position < len(row) and (row[position].lstrip(b"+-").isdigit() or row[position] in others) for row in tokens
+    )

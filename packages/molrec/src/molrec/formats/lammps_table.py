@@ -7,7 +7,7 @@ wrong and why.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -181,13 +181,11 @@ def _not_ascii(line: bytes) -> str:
 
 def rows_of_text(columns: Sequence[Array]) -> str:
     """Return columns as lines of fields, each line with its end; reals with the digits that bring them back exactly."""
-    texts = [_texts(values) for values in columns]
-    return "".join(" ".join(row) + "\n" for row in zip(*texts, strict=True))
+    rows = map(" ".join, zip(*map(_texts, columns), strict=True))
+    text = "\n".join(rows)
+    return text + "\n" if text else ""
 
 
-def _texts(values: Array) -> list[str]:
-    if values.dtype.kind == "f":
-        return [repr(value) for value in values.tolist()]
-    if values.dtype.kind == "b":
-        return ["1" if value else "0" for value in values.tolist()]
-    return [str(value) for value in values.tolist()]
+def _texts(values: Array) -> Iterable[str]:
+    items = (values.astype(np.int8) if values.dtype.kind == "b" else values).tolist()
+    return items if values.dtype.kind == "T" else map(repr, items)

@@ -7,17 +7,14 @@ given by the caller overrides both. This module knows no format itself: `formats
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
-import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, Protocol
+from typing import Protocol
 
 from molrec.errors import FormatError, SchemaError
+from molrec.formats.compressed import OPENERS, damage, open_binary
 from molrec.formats.images import Images
 from molrec.formats.notes import Notes
 from molrec.formats.series import FrameSource, Progress
@@ -27,7 +24,6 @@ __all__ = ["Family", "Format", "Registry", "formats"]
 _UNKNOWN = "reject-unknown-format"
 _DISAGREE = "reject-format-disagrees"
 _HEAD_BYTES = 50_000
-_COMPRESSED: dict[str, Callable[[Path, str], IO[bytes]]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}  # type: ignore[dict-item]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +166,7 @@ class Registry:
 
     def _by_name_all(self, path: Path) -> list[str]:
         """Return what a suffix may stand for, the first family's format first; the content may decide among them."""
-        plain = path.with_suffix("") if path.suffix in _COMPRESSED else path
+        plain = path.with_suffix("") if path.suffix in OPENERS else path
         return [name for family in self._families if (name := family.by_name(plain)) is not None]
 
     def _listing(self) -> str:
@@ -179,14 +175,13 @@ class Registry:
 
 def _head(path: Path) -> bytes:
     """Return the first bytes of a file, decompressed when its suffix says so."""
-    opener = _COMPRESSED.get(path.suffix)
-    if opener is None:
+    if path.suffix not in OPENERS:
         with path.open("rb") as file:
             return file.read(_HEAD_BYTES)
     try:
-        with opener(path, "rb") as compressed:
+        with open_binary(path) as compressed:
             return compressed.read(_HEAD_BYTES)
-    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
+    except damage() as error:
         raise FormatError(
             f"{path}: the suffix says {path.suffix[1:]}, but it does not decompress ({error})", _DISAGREE
         ) from error
@@ -197,12 +192,23 @@ def formats() -> Registry:
     """Return the registry of every format this library knows."""
     from molrec.formats.ase import AseFamily
     from molrec.formats.gro import GroFamily
+    from molrec.formats.lammps import LammpsFamily
     from molrec.formats.mdanalysis import MDAnalysisFamily
+    from molrec.formats.mmcif import MmcifFamily
+    from molrec.formats.pdb import PdbFamily
+    from molrec.formats.prmtop import PrmtopFamily
+    from molrec.formats.psf import PsfFamily
 
     return Registry(
         [
             GroFamily(),
+            LammpsFamily(),
+            PrmtopFamily(),
+            PsfFamily(),
             MDAnalysisFamily(),
+            PdbFamily(),
             AseFamily(),
+            # behind ASE, whose small-molecule CIF has the suffix .cif too; the content tells them apart
+            MmcifFamily(),
         ]
     )
