@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -804,3 +805,9 @@ def test_residue_names_take_their_canonical_column_and_come_back(tmp_path: Path)
         assert record.system["atoms"]["site"].tolist() == [1, 2]
     convert([tmp_path / "a.mrec"], tmp_path / "b.xyz")
     assert "resname:S:1" in (tmp_path / "b.xyz").read_text()
+
+
+def test_a_compression_ase_does_not_know_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.xyz.zst").write_bytes(zstandard.compress(b"1\n\nH 0 0 0\n"))
+    with pytest.raises(mr.FormatError, match=r"a\.xyz\.zst.*\.zst; decompress"):
+        convert([tmp_path / "a.xyz.zst"], tmp_path / "a.mrec")

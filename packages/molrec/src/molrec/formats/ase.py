@@ -125,6 +125,11 @@ class AseSource:
     units: Mapping[str, str] | None = UNITS
 
     def __init__(self, path: Path, name: str) -> None:
+        if path.suffix == ".zst":
+            raise FormatError(
+                f"{path}: ASE, which reads {name!r}, does not decompress .zst; decompress it first (zstd -d)",
+                "reject-unknown-format",
+            )
         self.name = str(path)
         self._path = path
         self._format = name
