@@ -446,6 +446,8 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, target: str) -> None
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # The jobs a shell runs in the background ignore interrupts, and so do their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     deadline = time.monotonic() + 60
     # the temporary folder shows that writing has begun

@@ -39,7 +39,7 @@ EXTXYZ, TRAJ = "extxyz", "traj"
 _MALFORMED = "reject-malformed-source"
 _TRAJ_MAGIC = (b"- of UlmASE-Trajectory", b"AFFormatASE-Trajectory")
 _XYZ_ATOM = re.compile(rb"\s*[A-Za-z0-9]+(\s+[-+0-9.eE]+){3}")
-#: What ASE knows of records through this library (`molrec.interop.ase_plugin`).
+#: What ASE knows of records through this library (`ase_molrec`).
 _OUR_PLUGIN = "mrec"
 #: Written from an iterator, one frame in memory at a time; the others are given a list.
 _STREAMED = (EXTXYZ, "xyz", TRAJ)

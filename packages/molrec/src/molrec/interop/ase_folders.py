@@ -1,4 +1,4 @@
-"""What ASE asks for when it finds a folder: a record, or else a bundle of ASE's own (see `ase_plugin`)."""
+"""What ASE asks for when it finds a folder: a record, or else a bundle of ASE's own (see `ase_molrec`)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Records as a file format of ASE's own: ``ase.io.read("run.mrec", ":")`` (the entry point ``ase.ioformats``).
+"""Records as a file format of ASE's own: ``ase.io.read("run.mrec", ":")``.
 
-ASE loads this module when it lists its formats, so it imports nothing heavy. ASE takes every folder for its bundle
-format before it looks at a name; the reader of that format is therefore stood in for, and gets every folder that is no
-record (`ase_folders`).
+ASE learns of it through `ase_molrec`, the entry point, and imports this module when a record is read.
 """
 
 from __future__ import annotations
@@ -10,26 +8,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ase.io import formats as _formats
-from ase.utils.plugins import ExternalIOFormat
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ase import Atoms
 
-__all__ = ["is_record_folder", "mrec", "read_mrec"]
-
-mrec = ExternalIOFormat(
-    desc="molrec record",
-    code="+S",
-    module="molrec.interop.ase_plugin",
-    glob=["*.mrec", "*.mrec.zip"],
-)
-
-_FOLDERS = "bundletrajectory"
-if _FOLDERS in _formats.ioformats:
-    _formats.ioformats[_FOLDERS].module_name = "molrec.interop.ase_folders"
+__all__ = ["is_record_folder", "read_mrec"]
 
 
 def is_record_folder(path: str) -> bool:

@@ -70,6 +70,7 @@ UNIT_PRESETS: dict[str, dict[str, str]] = {
 #: Version of the meaning of every number, as `meta.modules.forcefield.version` of a record states it.
 FORCEFIELD_VERSION: tuple[int, int] = (1, 0)
 
+_NO_UNITS, _CONFLICT = "reject-ff-no-units", "reject-ff-units-conflict"
 _NAME_SAFE = "-_"
 _OPEN = ConfigDict(frozen=True, extra="allow")
 
@@ -134,14 +135,14 @@ class ForceFieldUnits(BaseModel):
     def _agree(self, info: ValidationInfo) -> ForceFieldUnits:
         stated = {name: unit for name in QUANTITIES if (unit := getattr(self, name)) is not None}
         if self.preset is None and not stated:
-            raise ValueError("reject-ff-no-units: units state a preset or at least one quantity")
+            raise ValueError(f"{_NO_UNITS}: units state a preset or at least one quantity")
         for quantity, unit in stated.items():
             own = UNIT_PRESETS[self.preset].get(quantity) if self.preset is not None else None
             if quantity == "angle" and (info.context or {}).get("other_meaning"):
                 continue
             if own is not None and not _same_unit(unit, own):
                 raise ValueError(
-                    f"reject-ff-units-conflict: {quantity} is stated as {unit!r}, but {own!r} is what the preset "
+                    f"{_CONFLICT}: {quantity} is stated as {unit!r}, but {own!r} is what the preset "
                     f"{self.preset!r} stands for"
                 )
         return self
@@ -159,7 +160,7 @@ def _same_unit(unit: str, other: str) -> bool:
     try:
         ratio = (_unit_registry().Quantity(1.0, unit) / _unit_registry().Quantity(1.0, other)).to_base_units()
     except Exception as error:
-        raise ValueError(f"reject-ff-units-conflict: {unit!r} is no unit that is known ({error})") from error
+        raise ValueError(f"{_CONFLICT}: {unit!r} is no unit that is known ({error})") from error
     return bool(ratio.dimensionless) and math.isclose(ratio.magnitude, 1.0, rel_tol=1e-9)
 
 
@@ -239,7 +240,7 @@ def read_document(document: dict[str, Any], where: str, *, other_meaning: bool =
             (``reject-ff-units-conflict``), or anything else out of form (``reject-ff-malformed-document``).
     """
     if "units" not in document:
-        raise SchemaError(f"{where} states no units; give a preset such as 'real', or quantities", "reject-ff-no-units")
+        raise SchemaError(f"{where} states no units; give a preset such as 'real', or quantities", _NO_UNITS)
     try:
         return ForceFieldDocument.model_validate(document, context={"other_meaning": other_meaning})
     except ValidationError as error:

@@ -1,0 +1,529 @@
+"""What holds for a collection and each of its records (``docs/spec/collection.md``). Knows nothing of files.
+
+A collection is a sequence of small records under one declaration, one statement of units and at most one force field.
+The rules of a single run (`FrameChecker`, `ResolvedRules`, carry-forward) hold for every record by itself; here stand
+the rules that reach across records, or that tie a record's system to its trajectory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, Protocol
+
+from molrec import typedjson
+from molrec.dtypes import identical
+from molrec.errors import FormatError, SchemaError
+from molrec.model.block import Block
+from molrec.model.frame import Frame
+from molrec.model.names import check_name, check_reserved
+from molrec.model.schema import BlockSchema, MetaSchema, SequenceSchema
+
+__all__ = [
+    "INDEX_COLUMNS",
+    "MOLREC_VERSION",
+    "QUANTITIES",
+    "UNITS",
+    "RecordLike",
+    "RunLike",
+    "check_index_name",
+    "check_joined",
+    "check_prefix_sums",
+    "check_record_meta",
+    "check_units",
+    "collection_meta",
+    "extend_by_declaration",
+    "extend_by_frame",
+    "forcefield_version",
+    "joined_frame",
+    "read_collection_meta",
+    "units_with_defaults",
+]
+
+#: The version of the format a collection is stamped with; readers accept 1 up to it.
+MOLREC_VERSION = 1
+UNITS = "units"
+#: Quantity -> dimension of its unit, as pint spells dimensions; amounts of substance are divided out.
+QUANTITIES: dict[str, str] = {
+    "length": "[length]",
+    "energy": "[length] ** 2 * [mass] / [time] ** 2",
+    "force": "[length] * [mass] / [time] ** 2",
+    "charge": "[current] * [time]",
+    "mass": "[mass]",
+    "time": "[time]",
+}
+_DEFAULT_UNITS = {"mass": "amu", "charge": "e"}
+#: The columns every index has, in order; a collection's own columns have other names.
+INDEX_COLUMNS: dict[str, str] = {"first_frame": "u64", "n_frames": "u64", "n_atoms": "u64", "has_trajectory": "bool"}
+
+_VERSION_KEY = "molrec_version"
+_DIFFERS = "reject-schema-differs"
+
+
+class RunLike(Protocol):
+    """A trajectory a record brings along: frames with their declaration, steps and times."""
+
+    @property
+    def schema(self) -> SequenceSchema:
+        """The declaration of its frames."""
+
+    @property
+    def steps(self) -> Any:
+        """Integration step of every frame."""
+
+    @property
+    def times(self) -> Any:
+        """Time of every frame, or None."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int, /) -> Frame: ...
+
+
+class RecordLike(Protocol):
+    """A record as a collection takes it, wherever it is stored."""
+
+    @property
+    def meta(self) -> Mapping[str, Any]:
+        """The meta document."""
+
+    @property
+    def system(self) -> Frame | None:
+        """What does not change."""
+
+    @property
+    def trajectory(self) -> RunLike | None:
+        """The run."""
+
+
+# -- the meta document ------------------------------------------------------------------------------------------------
+
+
+def collection_meta(
+    units: Mapping[str, str] | None, meta: Mapping[str, Any] | None, version: tuple[int, int] | None
+) -> dict[str, Any]:
+    """Return the meta document of a collection to write: stamped, with its units.
+
+    Args:
+        units: Quantity to unit.
+        meta: Further keys.
+        version: Version of the meaning of its force field, None without one.
+
+    Raises:
+        SchemaError: No units (``reject-no-units``), units that are none (``reject-units``), a version no reader accepts
+            (``reject-molrec-version``), or a document that is no finite JSON.
+    """
+    stated = dict(meta or {})
+    given = stated.pop(UNITS, None) if units is None else units
+    if units is not None and UNITS in stated:
+        raise SchemaError("units are stated twice, in meta and by themselves; state them once", "reject-units")
+    check_units(given, "meta")
+    modules = stated.get("modules", {})
+    if version is not None and isinstance(modules, dict):
+        stated["modules"] = {"forcefield": {"version": list(version)}, **modules}
+    document: dict[str, Any] = {_VERSION_KEY: MOLREC_VERSION, UNITS: dict(given or {}), **stated}
+    try:
+        _check_version(document, "meta")
+    except FormatError as error:
+        raise SchemaError(error.message, error.rule) from error
+    exact: dict[str, Any] = typedjson.coerce("json", document, "meta")
+    return exact
+
+
+def read_collection_meta(document: Any, where: str) -> dict[str, Any]:
+    """Return a stored meta document after a look at its version and at the form of its units.
+
+    Raises:
+        FormatError: Not an object (``reject-malformed-json``), a version beyond this library
+            (``reject-molrec-version``), or no units (``reject-no-units``, ``reject-units``).
+    """
+    if not isinstance(document, dict):
+        raise FormatError(f"{where}: the meta of a collection is an object, found {document!r}", "reject-malformed-json")
+    _check_version(document, where)
+    try:
+        _check_units_form(document.get(UNITS), where)
+    except SchemaError as error:
+        raise FormatError(error.message, error.rule) from error
+    return document
+
+
+def _check_version(document: Mapping[str, Any], where: str) -> None:
+    version = document.get(_VERSION_KEY, MOLREC_VERSION)
+    if type(version) is not int or not 1 <= version <= MOLREC_VERSION:
+        raise FormatError(
+            f"{where}: {_VERSION_KEY} is {version!r}; this library reads versions 1 to {MOLREC_VERSION} "
+            "(a newer collection needs a newer molrec)",
+            "reject-molrec-version",
+        )
+
+
+def forcefield_version(meta: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return the version of the meaning of a collection's force field, as its meta states it."""
+    match meta.get("modules"):
+        case {"forcefield": {"version": [int(major), int(minor)]}}:
+            return major, minor
+    return None
+
+
+def units_with_defaults(units: Mapping[str, str]) -> dict[str, str]:
+    """Return every unit that is stated, and amu and e for mass and charge where they are not."""
+    return {**_DEFAULT_UNITS, **units}
+
+
+def check_units(units: object, where: str) -> None:
+    """Check that units are stated and that each is a unit of its quantity.
+
+    Raises:
+        SchemaError: None stated (``reject-no-units``), or one that is no such unit (``reject-units``).
+    """
+    for quantity, unit in _check_units_form(units, where).items():
+        _check_unit(quantity, unit, where)
+
+
+def _check_units_form(units: object, where: str) -> Mapping[str, str]:
+    if units is None or (isinstance(units, Mapping) and not units):
+        raise SchemaError(
+            f'{where}: a collection states its units, such as units={{"length": "angstrom", "energy": "eV"}}; '
+            f"the quantities are {', '.join(QUANTITIES)}",
+            "reject-no-units",
+        )
+    if not isinstance(units, Mapping) or not all(
+        isinstance(word, str) and word for pair in units.items() for word in pair
+    ):
+        raise SchemaError(f"{where}: units map a quantity to a unit, both words, found {units!r}", "reject-units")
+    return units
+
+
+def _check_unit(quantity: str, unit: str, where: str) -> None:
+    from pint.errors import PintError
+
+    registry = _unit_registry()
+    try:
+        parsed = registry.parse_units(unit)
+        dimension = parsed.dimensionality
+    except (PintError, ValueError, TypeError, AttributeError, SyntaxError) as error:
+        raise SchemaError(f"{where}: the unit of {quantity} is {unit!r}, which pint does not know", "reject-units") from (
+            error
+        )
+    wanted = QUANTITIES.get(quantity)
+    if wanted is None:
+        return
+    plain = {name: power for name, power in dimension.items() if name != "[substance]"}
+    if plain != dict(registry.get_dimensionality(wanted)):
+        raise SchemaError(f"{where}: {unit!r} is no unit of {quantity} ({wanted})", "reject-units")
+
+
+@cache
+def _unit_registry() -> Any:
+    import pint
+
+    return pint.UnitRegistry()
+
+
+# -- one declaration --------------------------------------------------------------------------------------------------
+
+
+def extend_by_frame(schema: SequenceSchema, frame: Frame, *, first: bool) -> SequenceSchema:
+    """Return a growing declaration that also declares what a frame presents; `schema` itself where it does already.
+
+    Blocks may be added, and nulls to a column; everything that is declared stays as it is. The per-step keys are those
+    of the first frame of all.
+
+    Args:
+        schema: The declaration so far; never changed.
+        frame: A frame of a record that brings no declaration of its own.
+        first: Whether no frame has been declared yet.
+
+    Raises:
+        SchemaError: The frame disagrees with an earlier record (``reject-schema-differs``), or cannot be declared.
+    """
+    grown = schema
+    for name, block in frame.items():
+        declared = schema.blocks.get(name)
+        if declared is not None and not _needs(declared, block):
+            continue
+        if grown is schema:
+            grown = schema.copy()
+        own = SequenceSchema().include_block(name, block)
+        if declared is None:
+            grown.blocks[name] = own.blocks[name]
+            grown.blocks[name].rows = None
+        else:
+            _merge_block(name, grown.blocks[name], own.blocks[name], stated=False)
+    if first and frame.meta:
+        grown = schema.copy() if grown is schema else grown
+        for key, tag in frame.meta.tags.items():
+            grown.declare_meta(key, tag)
+    elif grown.meta.keys() != frame.meta.keys() or any(
+        frame.meta.tag(key) != declared.tag for key, declared in grown.meta.items()
+    ):
+        raise SchemaError(
+            f"per-step meta is {_listed(frame.meta.tags)} here and {_listed(_tags(grown))} in earlier records; every "
+            "frame of a collection has the same keys",
+            _DIFFERS,
+        )
+    return grown
+
+
+def _needs(declared: BlockSchema, block: Block) -> bool:
+    """Tell whether a block says anything its declaration does not say yet."""
+    if block.keys() != declared.columns.keys():
+        return True
+    if block._validity and any(not declared.columns[name].nullable for name in block._validity):
+        return True
+    for name, pinned in declared.columns.items():
+        if block.dtype(name) != pinned.dtype or block[name].shape[1:] != pinned.trailing:
+            return True
+    stated = block._precision
+    return (
+        any(declared.columns[name].precision != precision for name, precision in stated.items())
+        or (bool(block._targets) and block._targets != declared.targets)
+        or block.structural_shape not in (None, declared.structural_shape)
+    )
+
+
+def extend_by_declaration(
+    schema: SequenceSchema, own: SequenceSchema, *, first: bool, pinned: bool
+) -> SequenceSchema:
+    """Return a declaration that covers that of another record's run as well.
+
+    Args:
+        schema: The declaration of the collection so far; never changed.
+        own: The declaration the record brings.
+        first: Whether nothing has been declared yet: the per-step keys are then the record's.
+        pinned: Whether the collection's declaration was given and takes no further block.
+
+    Raises:
+        SchemaError: The two disagree (``reject-schema-differs``).
+    """
+    grown = schema.copy()
+    for name, block in own.blocks.items():
+        if name in grown.blocks:
+            nullable = {column: entry.nullable for column, entry in grown.blocks[name].columns.items()}
+            _merge_block(name, grown.blocks[name], block, stated=True)
+            widened = [c for c, entry in grown.blocks[name].columns.items() if entry.nullable != nullable.get(c)]
+            if pinned and widened:
+                raise SchemaError(
+                    f"block {name!r}, column {widened[0]!r}: the record declares nulls, the collection none", _DIFFERS
+                )
+        elif pinned:
+            raise SchemaError(
+                f"the record declares block {name!r}, the collection {', '.join(grown.blocks) or 'no block'}", _DIFFERS
+            )
+        else:
+            grown.blocks[name] = own.copy().blocks[name]
+            grown.blocks[name].rows = None
+    mine, theirs = _meta_texts(schema), _meta_texts(own)
+    if first and not pinned:
+        grown.meta = own.copy().meta
+    elif mine != theirs:
+        raise SchemaError(
+            f"the record declares the per-step meta {_listed(_tags(own))}, the collection {_listed(_tags(schema))}; "
+            "every record has the same keys, tags and fills",
+            _DIFFERS,
+        )
+    return grown
+
+
+def _merge_block(name: str, into: BlockSchema, own: BlockSchema, *, stated: bool) -> None:
+    """Let a declared block have another record's nulls, after checking that the two agree in everything else.
+
+    Args:
+        name: Block name.
+        into: The declaration so far, which is changed.
+        own: What the other record says.
+        stated: Whether it is a declaration; a frame alone leaves unsaid what the schema says already.
+    """
+    where = f"block {name!r}"
+    if into.columns.keys() != own.columns.keys():
+        raise SchemaError(
+            f"{where} has the columns {', '.join(own.columns) or '(none)'} here and "
+            f"{', '.join(into.columns) or '(none)'} in earlier records; a collection has one declaration",
+            _DIFFERS,
+        )
+    for column, mine in own.columns.items():
+        theirs = into.columns[column]
+        found, declared = (mine.dtype, mine.trailing), (theirs.dtype, theirs.trailing)
+        if found != declared:
+            raise SchemaError(
+                f"{where}, column {column!r} is {found[0]} with row shape {list(found[1])} here and {declared[0]} with "
+                f"{list(declared[1])} in earlier records",
+                _DIFFERS,
+            )
+        if mine.precision != theirs.precision and (stated or mine.precision is not None):
+            raise SchemaError(
+                f"{where}, column {column!r} has precision {mine.precision!r} here and {theirs.precision!r} in earlier "
+                "records",
+                _DIFFERS,
+            )
+        theirs.nullable = theirs.nullable or mine.nullable
+    for what, here, before in (
+        ("targets", own.targets, into.targets),
+        ("structural_shape", own.structural_shape, into.structural_shape),
+        ("aligned_with", own.aligned_with, into.aligned_with),
+    ):
+        if here != before and (stated or here):
+            raise SchemaError(f"{where} has {what} {here!r} here and {before!r} in earlier records", _DIFFERS)
+
+
+def _meta_texts(schema: SequenceSchema) -> dict[str, str]:
+    # As text, so that 0.0 and -0.0 differ.
+    return {key: typedjson.dump_json(_plain(declared)) for key, declared in schema.meta.items()}
+
+
+def _plain(declared: MetaSchema) -> dict[str, Any]:
+    return {key: value for key, value in declared.to_document().items() if key in ("dtype", "fill")}
+
+
+def _tags(schema: SequenceSchema) -> dict[str, str]:
+    return {key: declared.tag for key, declared in schema.meta.items()}
+
+
+def _listed(tags: Mapping[str, str]) -> str:
+    return ", ".join(f"{key} ({tag})" for key, tag in tags.items()) or "none"
+
+
+# -- one record -------------------------------------------------------------------------------------------------------
+
+
+def check_record_meta(meta: Mapping[str, Any], system: Frame | None) -> dict[str, Any]:
+    """Return a record's meta document, as exact JSON.
+
+    Raises:
+        SchemaError: The record states units of its own (``reject-record-units``), a version no reader accepts
+            (``reject-molrec-version``), or is no finite JSON.
+    """
+    if UNITS in meta or (system is not None and UNITS in system.meta):
+        place = "meta" if UNITS in meta else "system"
+        raise SchemaError(
+            f"the record's {place} states units; a collection states them once, for all records: delete the key",
+            "reject-record-units",
+        )
+    try:
+        _check_version(meta, "meta")
+    except FormatError as error:
+        raise SchemaError(error.message, error.rule) from error
+    exact: dict[str, Any] = typedjson.coerce("json", dict(meta), "meta")
+    return exact
+
+
+def check_joined(name: str, system: Block, columns: Iterable[str], rows: int) -> None:
+    """Check a trajectory block against the block of its name in the record's system: together they are one block.
+
+    Args:
+        name: Block name.
+        system: The system's block.
+        columns: Columns the trajectory's block has.
+        rows: Its row count.
+
+    Raises:
+        SchemaError: Another row count (``reject-system-row-count``), or a column in both
+            (``reject-system-shared-column``).
+    """
+    if rows != system.rows:
+        raise SchemaError(
+            f"block {name!r} has {rows} rows but the system's block of that name has {system.rows}; side by side they "
+            "share one row count",
+            "reject-system-row-count",
+        )
+    shared = [column for column in columns if column in system]
+    if shared:
+        raise SchemaError(
+            f"block {name!r}: system and trajectory both hold {', '.join(shared)}; in a collection the two are one "
+            "block, each column in one of them",
+            "reject-system-shared-column",
+        )
+
+
+def joined_frame(system: Frame | None, frame: Frame) -> Frame:
+    """Return the union view of a record's system and one of its resolved frames; arrays are shared.
+
+    A block in both has the columns of both. Meta keys of the frame stand before those of the system; the frame's box
+    does, where it has one.
+
+    Raises:
+        SchemaError: See `check_joined`.
+    """
+    if system is None:
+        return frame
+    from molrec.model.alignment import join_columns
+
+    blocks = dict(system.items())
+    for name, block in frame.items():
+        if name in blocks:
+            check_joined(name, blocks[name], block.columns, block.rows)
+            blocks[name] = join_columns(blocks[name], block)
+        else:
+            blocks[name] = block
+    joined = Frame._trusted(blocks, frame.meta, system.box if frame.box is None else frame.box)
+    if system.meta:
+        meta = type(frame.meta)(system.meta)
+        for key in frame.meta:
+            meta.set(key, frame.meta[key], tag=frame.meta.tag(key))
+        joined._meta = meta
+    return joined
+
+
+# -- the index --------------------------------------------------------------------------------------------------------
+
+
+def check_index_name(name: str) -> None:
+    """Check the name of a column of the index.
+
+    Raises:
+        SchemaError: One of the four every index has (``reject-reserved-name``), or no name (``reject-bad-name``).
+    """
+    where = f"index column {name!r}"
+    check_name(name, where)
+    check_reserved(name, frozenset(INDEX_COLUMNS), where)
+
+
+def check_prefix_sums(index: Block, n_records: int, n_frames: int, where: str) -> None:
+    """Check a stored index against the counts a collection states.
+
+    Raises:
+        FormatError: A column is missing or of another dtype (``reject-malformed-index``), has a null, or the counts
+            disagree (``reject-prefix-sums``, ``reject-row-count``).
+    """
+    import numpy as np
+
+    for name, dtype in INDEX_COLUMNS.items():
+        if name not in index or index.dtype(name) != dtype or index[name].ndim != 1 or index.validity(name) is not None:
+            raise FormatError(
+                f"{where}: column {name!r} is {dtype}, one value per record and none null", "reject-malformed-index"
+            )
+    if index.rows != n_records:
+        raise FormatError(f"{where} has {index.rows} rows for {n_records} records", "reject-row-count")
+    counts = index["n_frames"]
+    if (counts > np.uint64(n_frames)).any():
+        row = int(np.flatnonzero(counts > np.uint64(n_frames))[0])
+        raise FormatError(
+            f"{where}: record {row} has {counts[row]} frames of {n_frames} in all", "reject-prefix-sums"
+        )
+    ends = np.cumsum(counts, dtype=np.uint64)
+    starts = ends - counts
+    bad = np.flatnonzero(index["first_frame"] != starts)
+    if bad.size:
+        row = int(bad[0])
+        raise FormatError(
+            f"{where}: first_frame of record {row} is {index['first_frame'][row]}, but {starts[row]} frames precede it",
+            "reject-prefix-sums",
+        )
+    total = int(ends[-1]) if n_records else 0
+    if total != n_frames:
+        raise FormatError(f"{where}: the records have {total} frames, stated are {n_frames}", "reject-prefix-sums")
+    idle = np.flatnonzero(~index["has_trajectory"] & (counts > 0))
+    if idle.size:
+        raise FormatError(
+            f"{where}: record {int(idle[0])} has {counts[idle[0]]} frames and no trajectory", "reject-prefix-sums"
+        )
+
+
+def is_run(trajectory: object) -> bool:
+    """Tell whether a trajectory brings its declaration, steps and times along."""
+    return isinstance(trajectory, Sequence) and isinstance(getattr(trajectory, "schema", None), SequenceSchema)
+
+
+def same_ids(first: Block, second: Block) -> bool:
+    """Tell whether two blocks that both have ids have the same, row by row."""
+    return "id" not in first or "id" not in second or identical(first["id"], second["id"])
