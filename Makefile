@@ -49,7 +49,7 @@ $(BENCH): $(DEV)
 
 $(ENGINES): $(DEV)
 	@echo "Installing the foreign engines into $(VENV) (large)"
-	@$(PIP) install --quiet -c requirements-dev.txt -e "$(MOLREC)[formats,openmm,mdanalysis,dask,remote,torch]"
+	@$(PIP) install --quiet -c requirements-dev.txt -e "$(MOLREC)[formats,openmm,mdanalysis,dask,remote,torch,engines]"
 	@touch $@
 
 venv: $(DEV) ## build .venv with both packages, editable, and the pinned tools

@@ -441,14 +441,15 @@ def test_importing_the_command_line_is_quiet_and_light() -> None:
 def test_an_interrupt_leaves_nothing_behind(tmp_path: Path, target: str) -> None:
     one = images(1)[0] * (8, 8, 8)
     write(tmp_path / "long.xyz", [one] * 60)
+    # The jobs a shell runs in the background ignore interrupts, and so would their children.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
         [MOLREC, "convert", tmp_path / "long.xyz", tmp_path / target],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # The jobs a shell runs in the background ignore interrupts, and so do their children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
+    signal.signal(signal.SIGINT, before)
     deadline = time.monotonic() + 60
     # the temporary folder shows that writing has begun
     while len(left(tmp_path)) < 2 and process.poll() is None and time.monotonic() < deadline:

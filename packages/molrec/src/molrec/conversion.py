@@ -18,6 +18,7 @@ from typing import Any
 import molrec
 from molrec.errors import SchemaError
 from molrec.formats.notes import Note, Notes
+from molrec.formats.pairing import pair
 from molrec.formats.registry import Format, formats
 from molrec.formats.series import FrameSeries, Progress, ScannedSeries
 from molrec.record_series import RecordSeries, images_of
@@ -67,6 +68,9 @@ def convert(
     report: Report | None = None,
 ) -> Conversion:
     """Convert files or records; several inputs are read one after the other, as one run.
+
+    A topology or structure followed by trajectories that say where atoms are but not what they are gives the frames of
+    the trajectories with its atoms and bonds (`molrec.formats.pairing`).
 
     The output is a record where its name ends in ``.mrec`` or ``.zip``, else a file in the format its suffix stands
     for. One record to a record, all of it, at no new precision, is repacked: every node is carried over as it is.
@@ -171,7 +175,7 @@ def _scanned(
     progress: Progress | None,
 ) -> ScannedSeries:
     opened = [found.open_source(path) for found, path in zip(sources, paths, strict=True) if found.open_source]
-    return ScannedSeries(opened, precision=precision, select=select, notes=notes, progress=progress)
+    return ScannedSeries(pair(sources, opened), precision=precision, select=select, notes=notes, progress=progress)
 
 
 def _meta(inputs: Sequence[str | Path], sources: Sequence[Format]) -> dict[str, Any]:

@@ -49,7 +49,8 @@ def convert(
     """Convert files to a record, a record to a file, or a record to another profile.
 
     The output is a record where its name ends in .mrec (a folder) or .mrec.zip (one file), and otherwise in the format
-    of its suffix. Several inputs are read one after the other as one run.
+    of its suffix. Several inputs are read one after the other as one run; a topology before trajectories that have
+    coordinates only says what their atoms are, as in: molrec convert topol.tpr traj.xtc run.mrec
     """
     if len(paths) < 2:
         raise typer.BadParameter("give at least one input, and the output last", param_hint="IN... OUT")

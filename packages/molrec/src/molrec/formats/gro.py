@@ -17,14 +17,11 @@ elements, masses, charges or bonds. `gro_writer` writes.
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import IO, Self, cast
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +29,9 @@ import numpy.typing as npt
 from molrec.dtypes import STRING, Array
 from molrec.errors import FormatError
 from molrec.formats.cells import FlatCellError, box_of_vectors
-from molrec.formats.gro_writer import UNITS, WRAP, write_gro
+from molrec.formats.compressed import reading
+from molrec.formats.gro_writer import WRAP, write_gro
+from molrec.formats.nanometres import UNITS
 from molrec.formats.notes import Notes
 from molrec.formats.registry import Format
 from molrec.formats.residue_numbers import set_residue_numbers
@@ -88,7 +87,7 @@ class GroSource:
     """One GRO file.
 
     Args:
-        path: The file, possibly compressed (``.gz``, ``.bz2``, ``.xz``).
+        path: The file, possibly compressed (``.gz``, ``.bz2``, ``.xz``, ``.zst``).
     """
 
     units: Mapping[str, str] | None = UNITS
@@ -107,8 +106,8 @@ class GroSource:
         Raises:
             FormatError: The file is cut short or a line is not what its place asks for (``reject-malformed-source``).
         """
-        with _Lines(self._path) as lines:
-            labels = _Labels()
+        with reading(self._path) as file:
+            lines, labels = _Lines(self._path, file), _Labels()
             while (title := lines.title()) is not None:
                 yield self._frame(title, lines, labels, notes)
 
@@ -136,19 +135,13 @@ class GroSource:
 
 
 class _Lines:
-    """The lines of one file, counted; a context manager."""
+    """The lines of one file, counted."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
         self._path = path
-        self._file = _opened(path)
+        self._file = file
         #: Number of the line read last.
         self.number = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
 
     def malformed(self, what: str, number: int | None = None) -> FormatError:
         """Return the refusal that names a line, the last one read unless said otherwise."""
@@ -156,10 +149,7 @@ class _Lines:
 
     def many(self, count: int) -> list[bytes]:
         """Return that many lines without their ends, or those that are left."""
-        try:
-            found = [line.rstrip(b" \r\n") for line in islice(self._file, count)]
-        except (OSError, EOFError, lzma.LZMAError) as error:
-            raise self.malformed(f"after this line the file does not decompress ({error})") from error
+        found = [line.rstrip(b" \r\n") for line in islice(self._file, count)]
         self.number += len(found)
         return found
 
@@ -227,17 +217,6 @@ class _Lines:
             return box_of_vectors(vectors, notes)
         except FlatCellError as error:
             raise self.malformed(f"{error}; write zeros for no cell") from error
-
-
-def _opened(path: Path) -> IO[bytes]:
-    match path.suffix:
-        case ".gz":
-            return cast("IO[bytes]", gzip.open(path))
-        case ".bz2":
-            return bz2.open(path)
-        case ".xz":
-            return lzma.open(path)
-    return path.open("rb")
 
 
 def _box_numbers(line: bytes) -> list[float]:

@@ -7,35 +7,29 @@ more, as GROMACS has it. Lengths and times in other units are converted to nm an
 from __future__ import annotations
 
 import math
-import uuid
-from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
-from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from molrec.dtypes import Array
 from molrec.errors import SchemaError
+from molrec.formats.compressed import replacing
 from molrec.formats.images import Images
+from molrec.formats.nanometres import POSITIONS, VELOCITIES, Scale, WholeAtoms, stated_units
 from molrec.formats.notes import Notes
 from molrec.formats.residue_numbers import SIGNED_RESIDUES
 from molrec.formats.series import Progress
 from molrec.formats.survey import STEP_KEYS
-from molrec.model.block import Block
 from molrec.model.box import Box
 from molrec.model.frame import Frame
 
-__all__ = ["UNITS", "WRAP", "write_gro"]
+__all__ = ["WRAP", "write_gro"]
 
-#: What the numbers of a GRO file are in.
-UNITS: dict[str, str] = {"length": "nm", "time": "ps"}
 #: Numbers have five digits and start again from 0 here.
 WRAP = 100_000
 
 _FEWEST, _MOST = 3, 9
-_POSITIONS, _VELOCITIES = ("x", "y", "z"), ("vx", "vy", "vz")
 _RULE = "reject-foreign-write"
 #: Roundings of a unit conversion: two of them.
 _ULPS = 4 * np.finfo(np.float64).eps
@@ -54,17 +48,12 @@ def write_gro(path: Path, images: Images, notes: Notes, progress: Progress | Non
         SchemaError: No atoms or positions, or a number too large for its column (``reject-foreign-write``); units that
             are no lengths and times (``reject-units-disagree``).
     """
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     writer = _GroWriter(path, images, notes)
-    try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as file:
-            for position in range(len(images.frames)):
-                writer.write(file, position)
-                if progress is not None:
-                    progress(position + 1, len(images.frames))
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with replacing(path) as file:
+        for position in range(len(images.frames)):
+            file.write(writer.text(position).encode())
+            if progress is not None:
+                progress(position + 1, len(images.frames))
 
 
 class _GroWriter:
@@ -73,33 +62,36 @@ class _GroWriter:
         self._images = images
         self._notes = notes
         self._system = Frame() if images.system is None else images.system
+        self._units: dict[str, str] = {}
+        self._scale = Scale(self._units)
         self._decimals = _FEWEST
         self._labels: tuple[tuple[Array | None, ...], list[str]] | None = None
         self._note_rest(self._system)
 
-    def write(self, file: IO[str], position: int) -> None:
-        """Write one frame."""
+    def text(self, position: int) -> str:
+        """Return the lines of one frame."""
         frame = self._images.frames[position]
         self._note_rest(frame)
-        units = {**dict(_stated_units(self._system)), **dict(_stated_units(frame))}
-        scale = _Scale(units, self._notes)
+        units = {**dict(stated_units(self._system)), **dict(stated_units(frame))}
+        if units != self._units:
+            self._units, self._scale = units, Scale(units, self._notes)
+        scale = self._scale
         where = f"{self._path}, frame {position}"
-        atoms = _Atoms(self._system, frame)
-        positions = atoms.vector(_POSITIONS)
+        atoms = WholeAtoms(self._system, frame)
+        positions = atoms.vector(POSITIONS)
         if positions is None or not positions[1].all():
             raise SchemaError(f"{where}: a GRO file needs x, y and z of every atom", _RULE)
         lengths = scale.length(positions[0])
-        found = atoms.vector(_VELOCITIES)
+        found = atoms.vector(VELOCITIES)
         velocities = None if found is None else (scale.velocity(found[0]), found[1])
         decimals = self._choose_decimals(atoms, lengths, velocities, scale)
         rows = self._rows(atoms, lengths, velocities, decimals, where)
-        file.write(f"{self._title(frame, position, scale)}\n{len(lengths):5d}\n")
-        file.writelines(rows)
-        file.write(self._box(frame.box or self._system.box, scale, where) + "\n")
+        box = self._box(frame.box or self._system.box, scale, where)
+        return f"{self._title(frame, position, scale)}\n{len(lengths):5d}\n{''.join(rows)}{box}\n"
 
     # -- one frame --------------------------------------------------------------------------------------------------
 
-    def _title(self, frame: Frame, position: int, scale: _Scale) -> str:
+    def _title(self, frame: Frame, position: int, scale: Scale) -> str:
         title = str(frame.meta.get("title", self._system.meta.get("title", "")))
         plain = " ".join(title.splitlines())
         if plain != title:
@@ -118,7 +110,7 @@ class _GroWriter:
 
     def _rows(
         self,
-        atoms: _Atoms,
+        atoms: WholeAtoms,
         positions: npt.NDArray[np.float64],
         velocities: tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]] | None,
         decimals: int,
@@ -142,10 +134,10 @@ class _GroWriter:
 
     def _choose_decimals(
         self,
-        atoms: _Atoms,
+        atoms: WholeAtoms,
         positions: npt.NDArray[np.float64],
         velocities: tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]] | None,
-        scale: _Scale,
+        scale: Scale,
     ) -> int:
         declared = self._declared_precision(atoms)
         if declared is not None:
@@ -161,14 +153,14 @@ class _GroWriter:
         self._notes.lost("positions or velocities", f"are rounded to {_MOST} decimals (velocities to {_MOST + 1})")
         return _MOST
 
-    def _declared_precision(self, atoms: _Atoms) -> float | None:
+    def _declared_precision(self, atoms: WholeAtoms) -> float | None:
         schema = self._images.schema
         columns = {} if schema is None or "atoms" not in schema.blocks else schema.blocks["atoms"].columns
-        found = [columns[name].precision if name in columns else atoms.precision(name) for name in _POSITIONS]
+        found = [columns[name].precision if name in columns else atoms.precision(name) for name in POSITIONS]
         stated = [precision for precision in found if precision is not None]
         return min(stated) if len(stated) == 3 else None
 
-    def _labels_of(self, atoms: _Atoms, where: str) -> list[str]:
+    def _labels_of(self, atoms: WholeAtoms, where: str) -> list[str]:
         """Return the first twenty characters of every atom's line."""
         signed = atoms.take(SIGNED_RESIDUES)
         columns = (
@@ -221,7 +213,7 @@ class _GroWriter:
             texts = [text[:5] for text in texts]
         return texts
 
-    def _box(self, box: Box | None, scale: _Scale, where: str) -> str:
+    def _box(self, box: Box | None, scale: Scale, where: str) -> str:
         if box is None or not box.cell_defined:
             return "   0.00000   0.00000   0.00000"
         if box.origin.any():
@@ -251,7 +243,7 @@ class _GroWriter:
             if name != "atoms":
                 self._notes.lost(f"block {name!r}", "is left out; a GRO file has atoms only")
                 continue
-            held = {SIGNED_RESIDUES, "res_id", "res_name", "name", "id", "element", *_POSITIONS, *_VELOCITIES}
+            held = {SIGNED_RESIDUES, "res_id", "res_name", "name", "id", "element", *POSITIONS, *VELOCITIES}
             for column in block.columns:
                 mask = block.validity(column)
                 if column not in held and (mask is None or mask.any()):
@@ -259,103 +251,6 @@ class _GroWriter:
         for key in frame.meta:
             if key not in {"title", "time", "units", *STEP_KEYS}:
                 self._notes.lost(f"meta key {key!r}", "is left out; a GRO file has no place for it")
-
-
-class _Atoms:
-    """The columns of the atoms of one frame and of the system; one whose every row is null is not there."""
-
-    def __init__(self, system: Frame, frame: Frame) -> None:
-        blocks = [part["atoms"] for part in (system, frame) if "atoms" in part]
-        self._blocks: dict[str, Block] = {name: block for block in blocks for name in block.columns}
-        self.rows = blocks[-1].rows if blocks else 0
-
-    def precision(self, name: str) -> float | None:
-        """Return the declared precision of a column."""
-        return self._blocks[name].precision(name) if name in self._blocks else None
-
-    def take(self, name: str) -> Array | None:
-        """Return a column."""
-        return self._blocks[name][name] if name in self._blocks and self._present(name).any() else None
-
-    def _present(self, name: str) -> npt.NDArray[np.bool_]:
-        block = self._blocks[name]
-        mask = block.validity(name)
-        return np.ones(max(block.rows, 1), dtype=np.bool_) if mask is None else mask
-
-    def vector(self, names: tuple[str, ...]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]] | None:
-        """Return three columns, ``(atoms, 3)``, and which atoms have all of them; None unless all are there."""
-        columns = [self.take(name) for name in names]
-        parts = [column for column in columns if column is not None]
-        if len(parts) < 3:
-            return None
-        present = np.logical_and.reduce([self._present(name)[: self.rows] for name in names])
-        return np.column_stack(parts), present
-
-
-class _Scale:
-    """Lengths and times of a record in nm and ps."""
-
-    def __init__(self, units: Mapping[str, str], notes: Notes) -> None:
-        self._length = _factor(units.get("length"), "nm")
-        self._time = _factor(units.get("time"), "ps")
-        if "preset" in units:
-            raise SchemaError(
-                f"the numbers are in the units of {units['preset']!r}; state length and time units to write nm and ps",
-                "reject-units-disagree",
-            )
-        self.plain = self._length == self._time == (1.0, 1.0)
-        if not self.plain:
-            notes.changed("numbers", f"are converted from {dict(units)} to {UNITS}")
-
-    def length(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return lengths in nm."""
-        return values if self.plain else values * self._length[0] / self._length[1]
-
-    def length_of(self, value: float) -> float:
-        """Return one length in nm."""
-        return value * self._length[0] / self._length[1]
-
-    def velocity(self, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Return velocities in nm/ps."""
-        if self.plain:
-            return values
-        return values * (self._length[0] * self._time[1]) / (self._length[1] * self._time[0])
-
-    def time(self, value: float) -> float:
-        """Return a time in ps."""
-        return value * self._time[0] / self._time[1]
-
-
-@cache
-def _unit_registry() -> Any:
-    import pint
-
-    return pint.UnitRegistry()
-
-
-@cache
-def _factor(unit: str | None, target: str) -> tuple[float, float]:
-    """Return the factor to a unit as numerator and denominator, so that powers of ten stay exact."""
-    if unit is None or unit == target:
-        return 1.0, 1.0
-    import pint
-
-    registry = _unit_registry()
-    try:
-        down = float(registry.Quantity(1.0, unit).to(target).magnitude)
-        up = float(registry.Quantity(1.0, target).to(unit).magnitude)
-    except (pint.UndefinedUnitError, pint.DimensionalityError) as error:
-        raise SchemaError(
-            f"the unit {unit!r} does not convert to {target} ({error})", "reject-units-disagree"
-        ) from error
-    return (1.0, float(round(up))) if down < 1 and abs(up - round(up)) < 1e-9 * up else (down, 1.0)
-
-
-def _stated_units(frame: Frame) -> Mapping[str, str]:
-    stated = frame.meta.get("units")
-    if stated is None:
-        return {}
-    return stated if isinstance(stated, Mapping) else {"preset": str(stated)}
 
 
 def _holds(values: npt.NDArray[np.float64], decimals: int, tolerance: float) -> bool:

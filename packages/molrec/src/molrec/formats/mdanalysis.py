@@ -1,8 +1,8 @@
-"""What is read through MDAnalysis, the extra ``molrec[formats]``: trajectories and topologies, none of them written.
+"""What goes through MDAnalysis, the extra ``molrec[formats]``: topologies and trajectories; XTC and TRR both ways.
 
 A trajectory that says where atoms are but not what they are (XTC, TRR, DCD, AMBER's two) converts by itself, or after a
-topology (`pairing`). `mdanalysis_trajectory`, `mdanalysis_netcdf` and `mdanalysis_structure` read; this module tells
-the files apart and imports nothing of MDAnalysis.
+topology (`pairing`). `mdanalysis_trajectory`, `mdanalysis_netcdf` and `mdanalysis_structure` read, `mdanalysis_writer`
+writes; this module tells the files apart and imports nothing of MDAnalysis.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from molrec.errors import FormatError
+from molrec.formats.compressed import OPENERS
 from molrec.formats.mdanalysis_netcdf import NetcdfSource
 from molrec.formats.mdanalysis_structure import STRUCTURES, StructureSource
 from molrec.formats.mdanalysis_trajectory import AmberTextSource, DcdSource, TrrSource, XtcSource
+from molrec.formats.mdanalysis_writer import write_trr, write_xtc
 from molrec.formats.registry import Format
 from molrec.formats.series import FrameSource
 
@@ -25,9 +28,10 @@ _TRAJECTORIES: dict[str, tuple[str, tuple[str, ...], Callable[[Path], FrameSourc
     "xtc": ("GROMACS trajectory, compressed", (".xtc",), XtcSource),
     "trr": ("GROMACS trajectory", (".trr",), TrrSource),
     "dcd": ("CHARMM or NAMD trajectory", (".dcd",), DcdSource),
-    "amber-netcdf": ("AMBER trajectory, NetCDF", (".ncdf", ".nc"), NetcdfSource),
+    "amber-netcdf": ("AMBER trajectory, NetCDF", (".ncdf",), NetcdfSource),
     "mdcrd": ("AMBER trajectory, text", (".mdcrd", ".crdbox"), AmberTextSource),
 }
+_WRITERS = {"xtc": write_xtc, "trr": write_trr}
 _BINARY = frozenset(("xtc", "trr", "dcd", "tpr"))
 
 _DCD = re.compile(rb"\x54\0\0\0(\0\0\0\0)?CORD|(\0\0\0\0)?\0\0\0\x54CORD")
@@ -49,13 +53,13 @@ class MDAnalysisFamily:
         """Return a format by name, or None."""
         if name in _TRAJECTORIES:
             description, _, source = _TRAJECTORIES[name]
-            return Format(name, description, source, None, coordinates_only=True)
+            return Format(name, description, partial(_plain, source), _WRITERS.get(name), coordinates_only=True)
         if name in STRUCTURES:
             structure = STRUCTURES[name]
             return Format(
                 name,
                 structure.description,
-                partial(StructureSource, structure=structure),
+                partial(_plain, partial(StructureSource, structure=structure)),
                 None,
                 single=name != "mol2",
                 topology=True,
@@ -67,7 +71,7 @@ class MDAnalysisFamily:
         return _binary(head) or _text(head)
 
     def by_name(self, path: Path) -> str | None:
-        """Return the format of a suffix, or None; ``.top`` and ``.crd`` have several and tell by their content."""
+        """Return the format of a suffix, or None; ``.top``, ``.crd`` and ``.nc`` have several, told by content."""
         suffix = path.suffix.lower()
         for name, (_, suffixes, _) in _TRAJECTORIES.items():
             if suffix in suffixes:
@@ -77,6 +81,19 @@ class MDAnalysisFamily:
     def always_recognized(self, name: str) -> bool:
         """Tell whether `by_content` recognizes every file of a format."""
         return name in _BINARY
+
+
+def _plain(source: Callable[[Path], FrameSource], path: Path) -> FrameSource:
+    """Return the source of a file, which MDAnalysis' decoders read as it lies on disk.
+
+    Raises:
+        FormatError: The file is compressed (``reject-malformed-source``).
+    """
+    if path.suffix in OPENERS:
+        raise FormatError(
+            f"{path}: a file of this format is not read compressed; decompress it first", "reject-malformed-source"
+        )
+    return source(path)
 
 
 def _binary(head: bytes) -> str | None:
@@ -95,10 +112,6 @@ def _binary(head: bytes) -> str | None:
 
 
 def _text(head: bytes) -> str | None:
-    if re.match(rb"PSF\b", head):
-        return "psf"
-    if head.startswith(b"%VERSION") and b"%FLAG" in head:
-        return "prmtop"
     if b"@<TRIPOS>MOLECULE" in head:
         return "mol2"
     if _ITP.search(head):

@@ -57,7 +57,7 @@ class Reading:
             self._notes.changed(f"{self._name} ({self._what})", f"MDAnalysis says: {warning.message}")
         if isinstance(error, FlatCellError):
             raise FormatError(f"{self._name}, {self._what}: {error}", _MALFORMED) from error
-        ours = (FormatError, ImportError, MemoryError, FileNotFoundError, PermissionError, StopIteration)
+        ours = (FormatError, ImportError, MemoryError, FileNotFoundError, PermissionError)
         if isinstance(error, Exception) and not isinstance(error, ours):
             why = str(error) or type(error).__name__
             raise FormatError(

@@ -109,8 +109,13 @@ def _open(name: str) -> Any:
         from scipy.io import netcdf_file
     except ImportError as error:
         raise ImportError("this needs SciPy, in the extra molrec[formats]: pip install 'molrec[formats]'") from error
-    # mapped: a frame is copied from the file when it is asked for
-    return netcdf_file(name, mode="r", mmap=True)
+    file = Path(name).open("rb")  # noqa: SIM115 - closed with the NetCDF file
+    try:
+        # mapped: a frame is copied from the file when it is asked for
+        return netcdf_file(file, mode="r", mmap=True)
+    except BaseException:
+        file.close()
+        raise
 
 
 def _close(file: Any) -> None:

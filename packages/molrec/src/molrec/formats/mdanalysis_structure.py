@@ -1,4 +1,4 @@
-"""Topologies and single structures through MDAnalysis: TPR, PSF, PRMTOP, ITP, MOL2, PQR and CHARMM's CRD.
+"""Topologies and single structures through MDAnalysis: TPR, ITP, MOL2, PQR and CHARMM's CRD.
 
 A file becomes frames that hold what its atoms are and what joins them (`mdanalysis_topology`), with positions where
 the file has them, in the file's own units. Force-field parameters are not read by MDAnalysis and are left out, with a
@@ -18,6 +18,7 @@ import numpy as np
 from molrec.errors import FormatError
 from molrec.formats.cells import box_of_vectors
 from molrec.formats.mdanalysis_import import Reading, require_mdanalysis
+from molrec.formats.mdanalysis_text import check_ascii, check_card, check_mol2
 from molrec.formats.mdanalysis_topology import blocks_of_topology, shortest_decimals
 from molrec.formats.mdanalysis_trajectory import atoms_block
 from molrec.formats.notes import Notes
@@ -42,7 +43,7 @@ class Structure:
         units: Of its numbers.
         text: Whether it holds decimal text.
         positions: Whether its files have positions.
-        first_id: What MDAnalysis calls the first atom of a file that counts from 1.
+        segments: Whether its files have segments or chains of their own.
         left_out: What MDAnalysis does not read of it.
     """
 
@@ -52,7 +53,7 @@ class Structure:
     units: Mapping[str, str]
     text: bool = True
     positions: bool = False
-    first_id: int = 1
+    segments: bool = True
     left_out: str | None = None
 
 
@@ -66,27 +67,12 @@ STRUCTURES: dict[str, Structure] = {
         positions=True,
         left_out="run parameters and force-field parameters",
     ),
-    "psf": Structure(
-        "CHARMM, NAMD or XPLOR structure",
-        (".psf",),
-        "PSF",
-        {"mass": "amu", "charge": "e"},
-        first_id=0,
-        left_out="donors, acceptors, exclusions, groups and cross terms",
-    ),
-    "prmtop": Structure(
-        "AMBER topology",
-        (".prmtop", ".parm7"),
-        "PRMTOP",
-        {"mass": "amu", "charge": "e"},
-        text=False,
-        left_out="force-field parameters, exclusions and the marks of torsions without a 1-4 term",
-    ),
     "itp": Structure(
         "GROMACS topology",
         (".itp",),
         "ITP",
         {"mass": "amu", "charge": "e"},
+        segments=False,
         left_out="force-field parameters, pairs, exclusions and constraints",
     ),
     "mol2": Structure("Tripos molecule", (".mol2",), "MOL2", _ANGSTROM, positions=True),
@@ -132,13 +118,12 @@ class StructureSource:
         yield from self._with_positions(blocks, notes)
 
     def _check_text(self) -> None:
-        """Refuse text that is not ASCII with its line, which MDAnalysis' errors do not name."""
-        if not self._structure.text:
-            return
-        with self._path.open("rb") as file:
-            for number, line in enumerate(file, 1):
-                if not line.isascii():
-                    raise FormatError(f"{self.name}:{number}: the file is ASCII; replace other characters", _MALFORMED)
+        if self._structure.text:
+            check_ascii(self._path)
+        if self._structure.parser == "MOL2":
+            check_mol2(self._path)
+        if self._structure.parser == "CRD":
+            check_card(self._path)
 
     def _blocks(self, notes: Notes) -> dict[str, Block]:
         from MDAnalysis.core._get_readers import get_parser_for
@@ -147,7 +132,11 @@ class StructureSource:
             with get_parser_for(self.name, self._structure.parser)(self.name) as parser:
                 topology = parser.parse()
             return blocks_of_topology(
-                topology, self.name, notes, text=self._structure.text, first_id=self._structure.first_id
+                topology,
+                self.name,
+                notes,
+                text=self._structure.text,
+                segments=self._structure.segments,
             )
 
     def _with_positions(self, blocks: dict[str, Block], notes: Notes) -> Iterator[Frame]:
@@ -181,6 +170,7 @@ class StructureSource:
         for part in (atoms, moving):
             for name, values in part.items():
                 block[name] = values
+                block.set_validity(name, part.validity(name))
                 block.column_attributes(name).update(part.column_attributes(name))
         return block
 

@@ -2,20 +2,21 @@
 
 | MDAnalysis | record |
 |---|---|
-| ``names``, ``types``, ``elements``, ``masses``, ``charges``, ``formalcharges`` | ``name``, ``type``, ``element``, ... |
+| ``names``, ``types``, ``elements``, ``masses``, ``charges``, ``formalcharges`` | ``name``, ``type``, ... |
 | ``resids``, ``resnames``, ``icodes``, ``altLocs`` | ``res_id``, ``res_name``, ``icode``, ``altloc`` |
 | ``chainIDs`` | ``chain`` |
 | ``segids`` | ``segment`` where there are chains too, else ``chain`` |
-| ``occupancies``, ``tempfactors``, ``molnums``, ``type_indices`` | ``occupancy``, ``b_factor``, ``mol_id``, ``type_id`` |
+| ``occupancies``, ``tempfactors`` | ``occupancy``, ``b_factor`` |
+| ``molnums``, ``type_indices`` | ``mol_id``, ``type_id`` |
 | ``ids`` | ``id``; not where they are row numbers MDAnalysis made up |
 | other attributes | a column of MDAnalysis' name for one of them, such as ``radius`` or ``moltype`` |
 | ``bonds``, ``angles``, ``dihedrals``, ``impropers`` | relation blocks, in ascending order |
 | ``ureybradleys``, ``cmaps`` | blocks of these names; the fifth atom of a cmap is ``atomm`` |
 | bond orders | ``bond_type``, the file's own text in ``order`` |
 
-Nothing guessed by MDAnalysis is taken, nor the segment ``SYSTEM`` it gives atoms without one. It reads charges, radii
-and displacement factors of text files as binary32; the shortest decimal that stands for such a number is taken, which
-is the file's own of up to six digits.
+A number MDAnalysis does not find in the file is null. Nothing it guesses is taken, nor the segment ``SYSTEM`` it gives
+atoms without one. It reads charges, radii and displacement factors of text files as binary32; the shortest decimal that
+stands for such a number is taken, which is the file's own of up to six digits.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ _BOND_TYPES = {"1": 1, "2": 2, "3": 3, "ar": 4}
 _NO_SEGMENT = "SYSTEM"
 
 
-def blocks_of_topology(topology: Any, name: str, notes: Notes, *, text: bool, first_id: int = 1) -> dict[str, Block]:
+def blocks_of_topology(
+    topology: Any, name: str, notes: Notes, *, text: bool, segments: bool = True
+) -> dict[str, Block]:
     """Return the blocks of an `MDAnalysis.core.topology.Topology`: ``atoms`` and the relations it has.
 
     Args:
@@ -69,7 +72,7 @@ def blocks_of_topology(topology: Any, name: str, notes: Notes, *, text: bool, fi
         name: The file, for messages.
         notes: Told about negative residue numbers.
         text: Whether the file holds decimal text.
-        first_id: What MDAnalysis calls the first atom of a file that counts from 1.
+        segments: Whether the segments are the file's and not MDAnalysis' name for something else.
 
     Raises:
         FormatError: A relation joins an atom that is not there, or atoms share a number (``reject-malformed-source``).
@@ -82,11 +85,13 @@ def blocks_of_topology(topology: Any, name: str, notes: Notes, *, text: bool, fi
             continue
         values = _per_atom(topology, attribute, key)
         if key == "resids":
-            set_residue_numbers(atoms, values.astype(np.int64), notes)
+            chain = next((_per_atom(topology, found[of], of) for of in ("chainIDs", "segids") if of in found), None)
+            set_residue_numbers(atoms, values.astype(np.int64), notes, chain)
         elif key == "ids":
-            _put_ids(atoms, values.astype(np.int64) + (1 - first_id), name)
+            _put_ids(atoms, values.astype(np.int64), name)
         elif key == "segids":
-            _put_segments(atoms, values, chains="chainIDs" in found)
+            if segments:
+                _put_segments(atoms, values, chains="chainIDs" in found)
         elif key != "resnums" or not np.array_equal(values, _per_atom(topology, found["resids"], "resids")):
             _put(atoms, _COLUMNS.get(key, attribute.singular), values, text=text)
     blocks = {"atoms": atoms}
@@ -103,7 +108,7 @@ def _per_atom(topology: Any, attribute: Any, key: str) -> Array:
 
     values = np.asarray(attribute.values)
     rows = np.arange(topology.n_atoms)
-    if values.dtype.kind == "O" or values.dtype.kind == "U":
+    if values.dtype.kind in {"O", "U"}:
         values = values.astype("U").astype(STRING)
     if isinstance(attribute, ResidueAttr):
         values = values[topology.tt.atoms2residues(rows)]
@@ -117,12 +122,15 @@ def _per_atom(topology: Any, attribute: Any, key: str) -> Array:
 def _put(atoms: Block, column: str, values: Array, *, text: bool) -> None:
     if values.dtype.kind == "f":
         wide = values.astype(np.float64)
-        atoms[column] = shortest_decimals(wide) if text else wide
+        known = ~np.isnan(wide)
+        if known.any():
+            atoms[column] = shortest_decimals(wide) if text else wide
+            atoms.set_validity(column, known)
     elif CANONICAL_COLUMNS.get(column) == "u64" and values.size and int(values.min()) < 0:
         atoms[f"signed_{column}"] = values.astype(np.int64)
     else:
         atoms[column] = values
-    if column == "radius":
+    if column == "radius" and column in atoms:
         # the record has no radius; the unit would be lost beside a trajectory in nm
         atoms.column_attributes(column)["unit"] = "angstrom"
 

@@ -65,6 +65,14 @@ class _File(Protocol):
     def __len__(self) -> int: ...
 
 
+def _next(file: _File) -> Any:
+    """Return the next frame of a decoder, or None at the end."""
+    try:
+        return file.read()
+    except StopIteration:
+        return None
+
+
 class _DecodedSource:
     """What XTC, TRR and DCD have in common: a decoder that reads one frame after the other."""
 
@@ -101,10 +109,10 @@ class _DecodedSource:
             self._check(file, notes)
             position = 0
             while True:
-                try:
-                    with Reading(self.name, f"frame {position}", notes):
-                        frame = self._frame(file.read(), position, notes)
-                except StopIteration:
+                with Reading(self.name, f"frame {position}", notes):
+                    decoded = _next(file)
+                    frame = None if decoded is None else self._frame(decoded, position, notes)
+                if frame is None:
                     break
                 yield frame
                 position += 1

@@ -94,13 +94,23 @@ class LineFields:
         matrix: The lines, uint8 ``(lines, 80)``.
         numbers: Line number of each, from 1.
         rule: Rule of the error a malformed field is.
+        memory: String columns of the lines read before; one that is the same again is the same array, which then must
+            not be changed.
     """
 
-    def __init__(self, path: str, matrix: Bytes, numbers: npt.NDArray[np.int64], rule: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        matrix: Bytes,
+        numbers: npt.NDArray[np.int64],
+        rule: str,
+        memory: dict[Field, tuple[Bytes, Array]] | None = None,
+    ) -> None:
         self.matrix = matrix
         self.numbers = numbers
         self._path = path
         self._rule = rule
+        self._memory = {} if memory is None else memory
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -115,7 +125,7 @@ class LineFields:
 
     def blank(self, field: Field) -> Mask:
         """Tell which lines leave a field empty."""
-        blank: Mask = (self.columns(field) == _BLANK).all(axis=1)
+        blank: Mask = self.raw(field) == b" " * field.width
         return blank
 
     def raw(self, field: Field) -> Array:
@@ -124,7 +134,13 @@ class LineFields:
 
     def texts(self, field: Field) -> Array:
         """Return a field as strings without the blanks around them."""
-        return np.strings.strip(self.raw(field)).astype(STRING)
+        columns = self.columns(field)
+        known = self._memory.get(field)
+        if known is None or not np.array_equal(known[0], columns):
+            known = columns.copy(), np.strings.strip(self.raw(field)).astype(STRING)
+            known[1].flags.writeable = False
+            self._memory[field] = known
+        return known[1]
 
     def reals(self, field: Field, *, required: bool = False) -> tuple[npt.NDArray[np.float64], Mask]:
         """Return a field as binary64, and which lines leave it empty (0 there).
@@ -137,8 +153,11 @@ class LineFields:
             row = int(blank.argmax())
             raise self.error(row, f"{self._where(field)} is empty; the line is cut short or damaged")
         columns = self.columns(field)
-        self._check(field, _NUMERIC[columns].all(axis=1), "a number")
-        return self._converted(field, columns, blank, np.float64, "a number"), blank
+        values = _fixed_point(columns, blank, field.decimals)
+        if values is None:
+            self._check(field, _NUMERIC[columns].all(axis=1), "a number")
+            values = self._converted(field, columns, blank, np.float64, "a number")
+        return values, blank
 
     def integers(self, field: Field) -> tuple[npt.NDArray[np.int64], Mask]:
         """Return a field as integers, decimal or hybrid-36, and which lines leave it empty (0 there).
@@ -147,6 +166,9 @@ class LineFields:
             FormatError: It is neither.
         """
         columns, blank = self.columns(field), self.blank(field)
+        decimal = _fixed_point(columns, blank, 0)
+        if decimal is not None:
+            return decimal.astype(np.int64), blank
         upper = _UPPER[columns[:, 0]] & _UPPER_DIGIT[columns].all(axis=1)
         lower = _LOWER[columns[:, 0]] & _LOWER_DIGIT[columns].all(axis=1)
         hybrid = upper | lower
@@ -174,11 +196,42 @@ class LineFields:
         if not good.all():
             row = int(good.argmin())
             found = self.columns(field)[row].tobytes().decode("ascii", "replace")
-            raise self.error(row, f"{self._where(field)} holds {found!r}, where {what} is expected; the file is damaged")
+            raise self.error(
+                row, f"{self._where(field)} holds {found!r}, where {what} is expected; the file is damaged"
+            )
 
     @staticmethod
     def _where(field: Field) -> str:
         return f"{field.name} (columns {field.start + 1} to {field.stop})"
+
+
+def _fixed_point(columns: Bytes, blank: Mask, decimals: int) -> npt.NDArray[np.float64] | None:
+    """Return the numbers of a field that every line has in the same form, None where it does not.
+
+    The form is blanks, at most one minus sign, digits, and a point with its decimals. Digits are added up as integers;
+    one division then rounds as the decimal text itself would be.
+    """
+    filled = columns
+    if blank.any():
+        filled = columns.copy()
+        filled[blank] = np.frombuffer(f"%{columns.shape[1]}.{decimals}f".encode() % 0.0, dtype=np.uint8)
+    if decimals:
+        point = columns.shape[1] - decimals - 1
+        if not (filled[:, point] == ord(".")).all():
+            return None
+        filled = np.delete(filled, point, axis=1)
+    filled = np.ascontiguousarray(filled.T)
+    values = filled - np.uint8(ord("0"))
+    digit, minus = values < 10, filled == ord("-")
+    if not digit[-decimals - 1 :].all() or not (digit | minus | (filled == _BLANK)).all():
+        return None
+    if (digit[:-1] & ~digit[1:]).any() or (minus[:-1] & ~digit[1:]).any():
+        return None
+    magnitude = np.zeros(filled.shape[1], dtype=np.int64)
+    for place in range(len(filled)):
+        magnitude = magnitude * 10 + np.where(digit[place], values[place], 0)
+    numbers = magnitude / 10.0**decimals
+    return np.where(minus.any(axis=0), -numbers, numbers)
 
 
 def _converts(text: bytes, dtype: type[Any]) -> bool:
@@ -203,8 +256,8 @@ def print_integers(values: npt.NDArray[np.int64], width: int) -> tuple[Bytes, Ma
     fits = (values >= lowest) & (values < stop)
     decimal = fits & (values < decimal_stop)
     shown = np.where(decimal, values, 0)
-    columns = np.frombuffer((f"%{width}d" * len(shown) % tuple(shown.tolist())).encode(), dtype=np.uint8)
-    columns = columns.reshape(-1, width).copy()
+    text = (f"%{width}d" * len(shown) % tuple(shown.tolist())).encode()
+    columns = np.frombuffer(text, dtype=np.uint8).reshape(-1, width).copy()
     hybrid = np.flatnonzero(fits & ~decimal)
     if hybrid.size:
         rest = values[hybrid] - decimal_stop
@@ -264,8 +317,16 @@ class LinePrinter:
             self._refuse(field, ~fits, str(values[fits.argmin()]), "an integer that fits, hybrid-36 at most")
         self.matrix[:, field.start : field.stop] = columns
 
-    def put_reals(self, field: Field, values: npt.NDArray[np.float64], blank: Mask | None = None) -> bool:
+    def put_reals(
+        self, field: Field, values: npt.NDArray[np.float64], blank: Mask | None = None, *, slack: int = 0
+    ) -> bool:
         """Print real numbers.
+
+        Args:
+            field: Where to.
+            values: One for each line.
+            blank: Lines that leave the field empty.
+            slack: Last bits a number may differ by when it is read back.
 
         Returns:
             Whether every number reads back as it is.
@@ -283,7 +344,8 @@ class LinePrinter:
             wide = np.array([len(printed % value) > field.width for value in given.tolist()]) | ~np.isfinite(given)
             self._refuse(field, wide, repr(float(given[wide.argmax()])), f"a number with {field.decimals} decimals")
         columns = np.frombuffer(text.encode(), dtype=np.uint8).reshape(-1, field.width).copy()
-        exact = bool((columns.view(f"S{field.width}").reshape(-1).astype(np.float64) == given).all())
+        printed_values = columns.view(f"S{field.width}").reshape(-1).astype(np.float64)
+        exact = bool((np.abs(printed_values - given) <= slack * np.spacing(np.abs(given))).all())
         if blank is not None:
             columns[blank] = _BLANK
         self.matrix[:, field.start : field.stop] = columns

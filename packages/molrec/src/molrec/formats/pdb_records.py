@@ -1,8 +1,8 @@
 """The records of a PDB file: which columns hold what, and a file cut into the lines of one model after the other.
 
 Coordinates follow the wwPDB's format 3.3, with what programs have added to it: residue names of four letters (one
-column to the right), a segment name (columns 73 to 76), residue numbers of five digits (a digit where the insertion code
-stands), and hybrid-36.
+column to the right), a segment name (columns 73 to 76), residue numbers of five digits (a digit where the insertion
+code stands), and hybrid-36.
 """
 
 from __future__ import annotations
@@ -96,13 +96,13 @@ _NAMES = frozenset(
     b"CRYST1 ORIGX1 ORIGX2 ORIGX3 SCALE1 SCALE2 SCALE3 MTRIX1 MTRIX2 MTRIX3 MODEL ATOM ANISOU TER HETATM ENDMDL CONECT "
     b"MASTER END SIGATM SIGUIJ USER".split()
 )
-_ATOM_LINE = re.compile(
-    rb"(?:ATOM  |HETATM).{24}(?:[ \-\d]{3,4}\d\.\d{3}){3}(?: *-?\d+\.\d* *)?",
-)
+_ATOM_LINE = re.compile(rb"(?:ATOM  |HETATM).{24}(?:[ \-\d]{3}\d\.\d{3}){3}")
 _REAL_FIELD = re.compile(rb"\s*(?:[+-]?\d*\.?\d*)\s*$")
+#: PDBQT has a partial charge where PDB has the segment.
+_PARTIAL_CHARGE = re.compile(rb"\s*[+-]?\d+\.\d+\s*")
 _DOCKING = re.compile(rb"^(?:ROOT|BRANCH|TORSDOF)", re.MULTILINE)
 _MODEL_END = re.compile(rb"END(?:MDL)?(?=[ \t\r\n])[^\n]*\n")
-_OUTLINED = re.compile(rb"^(?:CONECT|MASTER|NUMMDL)[^\n]*", re.MULTILINE)
+_OUTLINED = re.compile(rb"\n((?:CONECT|MASTER|NUMMDL)[^\n]*)")
 _CHUNK = 1 << 23
 
 
@@ -119,6 +119,8 @@ def looks_like_pdb(head: bytes) -> bool:
     if atom is None:
         known = all(name in _NAMES for name in names)
         return known and any(name in (b"HEADER", b"CRYST1", b"SEQRES", b"COMPND") for name in names)
+    if _PARTIAL_CHARGE.fullmatch(atom[B_FACTOR.stop : SEGMENT.stop]):
+        return False
     fields = (atom[OCCUPANCY.start : OCCUPANCY.stop], atom[B_FACTOR.start : B_FACTOR.stop])
     return bool(_ATOM_LINE.match(atom)) and all(_REAL_FIELD.match(field) for field in fields)
 
@@ -168,17 +170,18 @@ class Outline(NamedTuple):
 def outline(file: IO[bytes]) -> Outline:
     """Collect CONECT, MASTER and NUMMDL, which may stand behind the atoms they are about."""
     found = Outline({}, {})
-    line, rest = 1, b""
+    # every line is looked for with the newline before it, which is quick; the first one gets one here
+    line, rest = 0, b"\n"
     while True:
         chunk = file.read(_CHUNK)
         text = rest + chunk
-        whole = len(text) if not chunk else text.rfind(b"\n") + 1
+        whole = len(text) if not chunk else text.rfind(b"\n")
         counted = 0
         for record in _OUTLINED.finditer(text, 0, whole):
-            line += text.count(b"\n", counted, record.start())
-            counted = record.start()
-            found.numbers.setdefault(record[0][:6], []).append(line)
-            found.lines.setdefault(record[0][:6], []).append(record[0].rstrip(b"\r"))
+            line += text.count(b"\n", counted, record.start(1))
+            counted = record.start(1)
+            found.numbers.setdefault(record[1][:6], []).append(line)
+            found.lines.setdefault(record[1][:6], []).append(record[1].rstrip(b"\r"))
         line += text.count(b"\n", counted, whole)
         rest = text[whole:]
         if not chunk:
