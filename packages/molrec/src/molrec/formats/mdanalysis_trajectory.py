@@ -42,6 +42,8 @@ GROMACS_UNITS = {"length": "nm", "time": "ps", "energy": "kJ/mol", "force": "kJ/
 AMBER_UNITS = {"length": "angstrom", "time": "ps", "energy": "kcal/mol", "force": "kcal/mol/angstrom"}
 
 _MALFORMED = "reject-malformed-source"
+#: Magic number, atoms, step.
+_XTC_HEADER = struct.Struct(">3i")
 _TRR_SIZES = struct.Struct(">24x10i")
 _SMALLEST_DOUBLE_BOX = 72
 
@@ -153,6 +155,25 @@ class XtcSource(_DecodedSource):
         box = box_of_vectors(decoded.box.T, notes)
         return Frame({"atoms": atoms_block(decoded.x)}, meta=_stamped(decoded.step, decoded.time), box=box)
 
+    def steps(self) -> Iterator[int | None]:
+        """Yield the step of every frame, from the frames' headers.
+
+        Raises:
+            FormatError: The file is damaged (``reject-malformed-source``).
+        """
+        with Reading(self.name, "the frames' headers", Notes()):
+            file: Any = self._open()
+            try:
+                offsets = file.offsets.tolist()
+            finally:
+                file.close()
+            with self._path.open("rb") as raw:
+                steps = []
+                for offset in offsets:
+                    raw.seek(offset)
+                    steps.append(int(_XTC_HEADER.unpack(raw.read(_XTC_HEADER.size))[2]))
+        yield from steps
+
 
 class TrrSource(_DecodedSource):
     """One TRR trajectory, in nm, ps and kJ/(mol nm)."""
@@ -218,11 +239,29 @@ class DcdSource(_DecodedSource):
                 _MALFORMED,
             )
 
+    def steps(self) -> Iterator[int | None]:
+        """Yield the step of every frame, from the header.
+
+        Raises:
+            FormatError: The file is damaged (``reject-malformed-source``).
+        """
+        with Reading(self.name, "the header", Notes()):
+            file = self._open()
+            try:
+                self._check(file, Notes())
+                frames = len(file)
+            finally:
+                file.close()
+        yield from (self._step(position) for position in range(frames))
+
+    def _step(self, position: int) -> int | None:
+        interval = int(self._header["nsavc"])
+        return int(self._header["istart"]) + position * interval if interval > 0 else None
+
     def _frame(self, decoded: Any, position: int, notes: Notes) -> Frame:
         meta = Meta()
-        interval = int(self._header["nsavc"])
-        if interval > 0:
-            step = int(self._header["istart"]) + position * interval
+        step = self._step(position)
+        if step is not None:
             meta.set("step", step, tag="i64")
             if self._step_time:
                 meta.set("time", step * self._step_time, tag="f64")

@@ -16,7 +16,7 @@ import numpy as np
 from molrec.errors import FormatError, SchemaError
 from molrec.formats.notes import Notes
 from molrec.formats.registry import Format
-from molrec.formats.series import FrameSource
+from molrec.formats.series import FrameSource, UniformSource
 from molrec.formats.survey import STATE_COLUMNS
 from molrec.model.block import Block
 from molrec.model.frame import Frame
@@ -62,7 +62,13 @@ def pair(formats: Sequence[Format], sources: Sequence[FrameSource]) -> list[Fram
             "reject-mixed-inputs",
         )
     topology = Topology(sources[0])
-    return [PairedSource(topology, source) for source in sources[1:]]
+    return [_paired(topology, source) for source in sources[1:]]
+
+
+def _paired(topology: Topology, source: FrameSource) -> PairedSource:
+    if isinstance(source, UniformSource):
+        return UniformPairedSource(topology, source)
+    return PairedSource(topology, source)
 
 
 class Topology:
@@ -151,6 +157,23 @@ class PairedSource:
                     _MISMATCH,
                 )
             yield Frame({**blocks, "atoms": _joined(static, atoms)}, meta=frame.meta, box=frame.box)
+
+
+class UniformPairedSource(PairedSource):
+    """The frames of a trajectory that are all alike, with the atoms of a topology.
+
+    Args:
+        topology: Shared by the trajectories of a run.
+        trajectory: The trajectory.
+    """
+
+    def __init__(self, topology: Topology, trajectory: UniformSource) -> None:
+        super().__init__(topology, trajectory)
+        self._uniform = trajectory
+
+    def steps(self) -> Iterator[int | None]:
+        """Yield the step of every frame of the trajectory, without decoding the frames."""
+        return self._uniform.steps()
 
 
 def _static(atoms: Block) -> Block:
