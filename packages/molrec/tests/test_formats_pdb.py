@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 import molrec as mr
 from molrec.conversion import convert
 from molrec.formats.images import Images
-from molrec.formats.macromolecule import ResidueNumbers, cell_of_box
+from molrec.formats.macromolecule import cell_of_box
 from molrec.formats.notes import Notes
 from molrec.formats.pdb import PdbFamily, PdbSource
 from molrec.formats.pdb_columns import Field, LineFields, print_integers
 from molrec.formats.pdb_writer import write_pdb
 from molrec.formats.registry import formats
+from molrec.formats.residue_numbers import ResidueNumbers
 
 gemmi = pytest.importorskip("gemmi")
 

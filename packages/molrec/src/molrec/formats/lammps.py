@@ -26,7 +26,7 @@ MOLECULE_FILE, MOLECULE_FILE_JSON = "lammps-molecule", "lammps-molecule-json"
 
 _FORMATS = {
     DUMP: Format(DUMP, "LAMMPS dump, text", DumpSource, write_dump),
-    DATA: Format(DATA, "LAMMPS data file", DataSource, write_data, single=True),
+    DATA: Format(DATA, "LAMMPS data file", DataSource, write_data, single=True, topology=True),
     MOLECULE_FILE: Format(MOLECULE_FILE, "LAMMPS molecule file", MoleculeSource, write_molecule, single=True),
     MOLECULE_FILE_JSON: Format(
         MOLECULE_FILE_JSON, "LAMMPS molecule file, JSON", MoleculeJsonSource, write_molecule_json, single=True

@@ -18,7 +18,6 @@ import numpy.typing as npt
 from molrec.dtypes import STRING, Array
 from molrec.errors import FormatError
 from molrec.formats.gemmi_import import require_gemmi
-from molrec.formats.notes import Notes
 from molrec.model.box import Box
 
 __all__ = [
@@ -28,7 +27,6 @@ __all__ = [
     "TITLE_KEY",
     "UNITS",
     "Z_VALUE_KEY",
-    "ResidueNumbers",
     "box_of_cell",
     "cell_of_box",
     "element_symbols",
@@ -47,37 +45,6 @@ _LARGEST_DECIMALS = 15
 
 
 # -- reading --------------------------------------------------------------------------------------------------------
-
-
-class ResidueNumbers:
-    """Residue numbers of one file, made unsigned chain by chain; a chain keeps its constant from frame to frame."""
-
-    def __init__(self) -> None:
-        self._moves: dict[str, int] = {}
-
-    def unsigned(self, chain: Array, numbers: npt.NDArray[np.int64], notes: Notes) -> npt.NDArray[np.uint64]:
-        """Return ``res_id`` of one frame's atoms.
-
-        Args:
-            chain: Chain of each atom, strings.
-            numbers: The file's residue number of each atom.
-            notes: Told which chains were renumbered.
-        """
-        moved = numbers.copy()
-        negative = numbers < 0
-        for name in {*np.unique(chain[negative]).tolist(), *self._moves} if negative.any() or self._moves else ():
-            rows = np.flatnonzero(chain == name)
-            if not rows.size:
-                continue
-            needed = 1 - int(numbers[rows].min())
-            move = self._moves[name] if self._moves.get(name, -1) >= needed - 1 else needed
-            self._moves[name] = move
-            moved[rows] += move
-            notes.changed(
-                f"residue numbers of chain {name!r}",
-                f"are moved by {move}, since some are negative; the file's own are kept beside them",
-            )
-        return moved.astype(np.uint64)
 
 
 def element_symbols(texts: Array) -> Array:

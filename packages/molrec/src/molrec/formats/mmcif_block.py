@@ -16,7 +16,6 @@ from molrec.formats.macromolecule import (
     SPACE_GROUP_KEY,
     TITLE_KEY,
     Z_VALUE_KEY,
-    ResidueNumbers,
     box_of_cell,
     element_symbols,
     first_duplicate,
@@ -25,6 +24,7 @@ from molrec.formats.macromolecule import (
 from molrec.formats.mmcif_bonds import Connections
 from molrec.formats.mmcif_category import Category
 from molrec.formats.notes import Notes
+from molrec.formats.residue_numbers import ResidueNumbers
 from molrec.model.block import Block
 from molrec.model.box import Box
 from molrec.model.frame import Frame

@@ -28,7 +28,7 @@ from pathlib import Path
 from molrec.errors import FormatError
 from molrec.formats.compressed import reading
 from molrec.formats.gemmi_import import require_gemmi
-from molrec.formats.macromolecule import MALFORMED, UNITS, ResidueNumbers, malformed
+from molrec.formats.macromolecule import MALFORMED, UNITS, malformed
 from molrec.formats.notes import Notes
 from molrec.formats.pdb_bonds import Connections
 from molrec.formats.pdb_model import Model
@@ -36,6 +36,7 @@ from molrec.formats.pdb_records import MASTER_ATOMS, Outline, looks_like_pdb, ou
 from molrec.formats.pdb_standing import Standing
 from molrec.formats.pdb_writer import write_pdb
 from molrec.formats.registry import Format
+from molrec.formats.residue_numbers import ResidueNumbers
 from molrec.model.frame import Frame
 
 __all__ = ["PDB", "PdbFamily", "PdbSource"]

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from molrec.dtypes import Array
 from molrec.formats import pdb_records as records
-from molrec.formats.macromolecule import SPACE_GROUP_KEY, Z_VALUE_KEY, ResidueNumbers, malformed
+from molrec.formats.macromolecule import SPACE_GROUP_KEY, Z_VALUE_KEY, malformed
 from molrec.formats.notes import Notes
 from molrec.formats.pdb_bonds import Connections
 from molrec.formats.pdb_columns import Field
+from molrec.formats.residue_numbers import ResidueNumbers
 from molrec.model.meta import Meta
 
 if TYPE_CHECKING:
