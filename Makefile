@@ -47,9 +47,9 @@ $(BENCH): $(DEV)
 	@$(PIP) install --quiet -c requirements-dev.txt -e "$(MOLREC)[bench]"
 	@touch $@
 
-$(ENGINES): $(DEV)
+$(ENGINES): $(DEV) requirements-engines.txt
 	@echo "Installing the foreign engines into $(VENV) (large)"
-	@$(PIP) install --quiet -c requirements-dev.txt -e "$(MOLREC)[formats,openmm,mdanalysis,dask,remote,torch,engines]"
+	@$(PIP) install --quiet -c requirements-dev.txt -c requirements-engines.txt -e "$(MOLREC)[formats,openmm,engines]"
 	@touch $@
 
 venv: $(DEV) ## build .venv with both packages, editable, and the pinned tools
@@ -62,7 +62,7 @@ demo: $(DEV) ## a short molecular dynamics run, streamed into a record
 test: $(DEV) ## tests of both packages, except those that need a foreign engine
 	$(PYTEST) -m "not engines and not exhaustive" -n $(JOBS) --maxprocesses 4 $(PYTEST_ARGS)
 
-test-engines: $(ENGINES) ## the tests that need OpenMM, MDAnalysis, PyTorch, Dask and the like
+test-engines: $(ENGINES) ## the tests that need LAMMPS, OpenMM, MDAnalysis and the like
 	$(PYTEST) -m engines $(PYTEST_ARGS)
 
 test-robustness: $(DEV) ## every failing call, kill, tear and power loss; some minutes
