@@ -44,7 +44,7 @@ $(DEV): requirements-dev.txt $(MOLREC)/pyproject.toml $(MACE)/pyproject.toml
 
 $(BENCH): $(DEV)
 	@echo "Installing the benchmarks' peers into $(VENV)"
-	@$(PIP) install --quiet -c requirements-dev.txt -e "$(MOLREC)[bench]"
+	@$(PIP) install --quiet -c requirements-dev.txt -c requirements-engines.txt -e "$(MOLREC)[bench]"
 	@touch $@
 
 $(ENGINES): $(DEV) requirements-engines.txt

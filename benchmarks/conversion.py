@@ -70,13 +70,15 @@ def we_read(path: Path) -> None:
         frame["atoms"]["x"]
 
 
-def run(atoms: int = _ATOMS, xtc_frames: int = _XTC_FRAMES, console: Console | None = None) -> None:
-    """Measure both files and print one table; says so where MDAnalysis is not installed."""
+def run(
+    atoms: int = _ATOMS, xtc_frames: int = _XTC_FRAMES, console: Console | None = None
+) -> list[tuple[str, str, str, str]]:
+    """Measure both files, print one table and return its rows, headings first; none where MDAnalysis is not there."""
     console = console or Console()
     if importlib.util.find_spec("MDAnalysis") is None:
         console.print("not measured: MDAnalysis (pip install 'molrec[formats]')", style="yellow", highlight=False)
-        return
-    table = Table("file", "what", "ms/frame", "× MDAnalysis", box=box.SIMPLE_HEAD, title=f"{atoms} atoms")
+        return []
+    rows = [("file", "what", "ms/frame", "× MDAnalysis reading")]
     with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         folder = Path(name)
@@ -106,10 +108,14 @@ def run(atoms: int = _ATOMS, xtc_frames: int = _XTC_FRAMES, console: Console | N
             reference = taken["MDAnalysis reads"]
             for label, times in taken.items():
                 ratio = statistics.median(mine / theirs for mine, theirs in zip(times, reference, strict=True))
-                table.add_row(path.suffix[1:], label, f"{1e3 * statistics.median(times):.1f}", f"{ratio:.2f}")
+                rows.append((path.suffix[1:], label, f"{1e3 * statistics.median(times):.1f}", f"{ratio:.2f}"))
+    table = Table(*rows[0], box=box.SIMPLE_HEAD, title=f"{atoms} atoms")
+    for row in rows[1:]:
+        table.add_row(*row)
     for column in table.columns[2:]:
         column.justify = "right"
     console.print(table)
+    return rows
 
 
 def main() -> None:

@@ -89,7 +89,22 @@ twice its length.
 ## Around it
 
 {extras}
-{structures}{targets}"""
+{conversions}{renumbering}{structures}{targets}"""
+_CONVERSIONS = """
+## Converting
+
+An XTC file and a LAMMPS dump of 100000 atoms. MDAnalysis goes through the frames and looks at the positions; molrec
+does the same with frames of its own, and converts the file to a record, whose writing is in the number.
+
+{rows}
+"""
+_RENUMBERING = """
+## Renumbering
+
+A frame of a million atoms in molecules of three, with bonds and angles.
+
+{rows}
+"""
 _STRUCTURES = """
 ## Configurations from extended XYZ
 
@@ -106,8 +121,8 @@ What these numbers are held against, and what came out of this run.
 {rows}
 
 Where one is missed: a live record has a zstd frame for each column of a frame, and bulk reading cannot take less than
-these take to decode, about 15 µs for 3000 values; an archive holds many frames in one and is read twice as fast. Writing
-spends half of its time in zstd, which is called once for each byte plane.
+these take to decode, about 15 µs for 3000 values; an archive holds many frames in one and is read twice as fast.
+Writing spends half of its time in zstd, which is called once for each byte plane.
 """
 
 
@@ -144,6 +159,8 @@ class Report:
     extras: Extras
     missing: list[Missing]
     structures: list[configurations.Speed]
+    conversions: list[tuple[str, str, str, str]]
+    renumbering: dict[str, float]
 
     def targets(self) -> list[Target]:
         """Return the targets; none for a quick run, whose runs are too short to tell."""
@@ -169,6 +186,8 @@ class Report:
             "targets": [asdict(target) for target in self.targets()],
             "missing": [asdict(one) for one in self.missing],
             "structures": [asdict(one) for one in self.structures],
+            "conversions": self.conversions,
+            "renumbering": self.renumbering,
         }
 
     # -- on screen --------------------------------------------------------------------------------------------------
@@ -216,9 +235,9 @@ class Report:
             random_frames=RANDOM_FRAMES,
             densities=_markdown(self._density_rows()),
             extras=_markdown(self._extra_rows()),
-            structures=_STRUCTURES.format(rows=_markdown(configurations.rows(self.structures)))
-            if self.structures
-            else "",
+            structures=self._structures(),
+            conversions=_CONVERSIONS.format(rows=_markdown(self.conversions)) if self.conversions else "",
+            renumbering=_RENUMBERING.format(rows=_markdown(self._renumbering_rows())),
             targets=_TARGETS.format(rows=_markdown([_TARGET_HEADINGS, *targets])) if targets else "",
         )
 
@@ -227,6 +246,10 @@ class Report:
         if not self.structures:
             return ""
         return _STRUCTURES.format(rows=_markdown(configurations.rows(self.structures)))
+
+    def _renumbering_rows(self) -> list[tuple[str, ...]]:
+        rows = [(label, f"{1e3 * seconds:.0f}") for label, seconds in self.renumbering.items()]
+        return [("operation", "ms"), *rows]
 
     def _density_rows(self) -> list[tuple[str, ...]]:
         heading = [""]

@@ -16,6 +16,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 import configurations
+import conversion
+import renumbering
 from extras import measure_extras
 from measure import measure, reference_density
 from peers import load
@@ -28,6 +30,7 @@ _REPETITIONS, _QUICK_REPETITIONS = 7, 3
 _QUICK_FACTOR = 10
 _LONG_FRAMES = 100_000
 _STRUCTURES = 20_000
+_CONVERTED, _RENUMBERED = 100_000, 1_000_000
 
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -81,6 +84,8 @@ def main(given: Sequence[str] | None = None) -> None:
         densities=densities,
         extras=extras,
         missing=missing,
+        conversions=conversion.run(_CONVERTED // (_QUICK_FACTOR if arguments.quick else 1), console=console),
+        renumbering=renumbering.run(_RENUMBERED // (_QUICK_FACTOR if arguments.quick else 1), console=console),
         structures=configurations.run(_STRUCTURES // (_QUICK_FACTOR if arguments.quick else 1), console=console),
     )
     report.show(console)
