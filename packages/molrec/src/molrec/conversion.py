@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import molrec
 from molrec.errors import SchemaError
@@ -22,11 +22,15 @@ from molrec.formats.pairing import pair
 from molrec.formats.registry import Format, formats
 from molrec.formats.series import FrameSeries, Progress, ScannedSeries
 from molrec.record_series import RecordSeries, images_of
+from molrec.storage.zarr.forcefield_group import stamped_meta
 from molrec.storage.zarr.record import Record, open_record, open_source, put_in_place
 from molrec.storage.zarr.repack import repack
 from molrec.storage.zarr.root import create_root, refuse_existing, require_root
 from molrec.storage.zarr.sources import Source
 from molrec.storage.zarr.trajectory_writer import TrajectoryWriter
+
+if TYPE_CHECKING:
+    from molrec.model.forcefield import ForceField
 
 __all__ = ["Conversion", "convert", "is_record", "names_record", "stored_bytes"]
 
@@ -65,6 +69,8 @@ def convert(
     strict: bool = False,
     source_format: str | None = None,
     target_format: str | None = None,
+    forcefield: bool = False,
+    units: str | None = None,
     report: Report | None = None,
 ) -> Conversion:
     """Convert files or records; several inputs are read one after the other, as one run.
@@ -86,6 +92,9 @@ def convert(
         strict: Refuse what cannot be carried instead of noting it.
         source_format: Format of the foreign files, where content and suffix do not tell.
         target_format: Format of a foreign output, where its suffix does not tell.
+        forcefield: Whether the first input is read for its force field, which the record then holds. Where that file
+            describes a system, the inputs after it say where its atoms are.
+        units: Unit preset of such a file that states none.
         report: Told about the progress.
 
     Raises:
@@ -97,6 +106,8 @@ def convert(
     records = [is_record(path) for path in inputs]
     _check_request(inputs, records, job.target, source_format, target_format)
     job.check_target()
+    if forcefield:
+        return _with_forcefield(job, [Path(path) for path in inputs], source_format, units, precision, select, profile)
     if not all(records):
         sources = [formats().for_reading(Path(path), source_format) for path in inputs]
         series = partial(_scanned, sources, [Path(path) for path in inputs], precision, select)
@@ -178,6 +189,36 @@ def _scanned(
     return ScannedSeries(pair(sources, opened), precision=precision, select=select, notes=notes, progress=progress)
 
 
+def _with_forcefield(
+    job: _Conversion,
+    inputs: Sequence[Path],
+    source_format: str | None,
+    units: str | None,
+    precision: Mapping[str, float] | None,
+    select: slice,
+    profile: str,
+) -> Conversion:
+    from molrec.formats.described import HeldFrame, described
+    from molrec.formats.forcefield_source import read_forcefield
+
+    first, *others = inputs
+    content = read_forcefield(first, units=units, notes=job.notes)
+    found = [formats().for_reading(path, source_format) for path in others]
+    opened = [one.open_source(path) for one, path in zip(found, others, strict=True) if one.open_source]
+    if content.system is not None:
+        opened = described(HeldFrame(str(first), content.system, content.forcefield.units), opened)
+    if not opened:
+        raise SchemaError(
+            f"{first} describes no system; give a structure after it, or use `molrec forcefield convert`",
+            "reject-no-frames",
+        )
+
+    def series(notes: Notes, progress: Progress | None) -> ScannedSeries:
+        return ScannedSeries(opened, precision=precision, select=select, notes=notes, progress=progress)
+
+    return job.write_new(series, _meta(inputs, found), profile, None, content.forcefield)
+
+
 def _meta(inputs: Sequence[str | Path], sources: Sequence[Format]) -> dict[str, Any]:
     """Return the meta document of a record made from files; equal inputs give equal documents."""
     return {
@@ -194,7 +235,7 @@ class _Conversion:
 
     def __init__(self, target: Path, notes: Notes, *, overwrite: bool, report: Report | None) -> None:
         self.target = target
-        self._notes = notes
+        self.notes = notes
         self._overwrite = overwrite
         self._report = report
 
@@ -213,14 +254,17 @@ class _Conversion:
         meta: Mapping[str, Any],
         profile: str,
         compression: str | None,
+        forcefield: ForceField | None = None,
     ) -> Conversion:
-        """Write a run into a record of its own."""
+        """Write a run into a record of its own, beside a force field where there is one."""
         stage = _Stage(self._report, "surveying")
-        series = make_series(self._notes, stage)
+        series = make_series(self.notes, stage)
         stage.name = "writing"
         with self._temporary() as temporary:
             system = series.system()
-            create_root(temporary, meta, {} if system is None else {"system": system})
+            section = None if forcefield is None else forcefield.to_section()
+            stated = meta if section is None else stamped_meta(meta, section.version)
+            create_root(temporary, stated, {} if system is None else {"system": system}, forcefield=section)
             self._write_run(temporary, series, profile, compression)
             self._put(temporary)
         return self._done(len(series))
@@ -237,7 +281,7 @@ class _Conversion:
         series = RecordSeries(records, precision=precision, select=select, progress=_Stage(self._report, "writing"))
         for record in records[1:]:
             for name in set(record.sections) - {"meta", "system", "trajectory"}:
-                self._notes.lost(f"section {name!r} of {record.source.name}", "is left out; the first record's counts")
+                self.notes.lost(f"section {name!r} of {record.source.name}", "is left out; the first record's counts")
         self._note_undeclared(records[0])
         with self._temporary() as temporary:
             _copy_nodes(records[0].source, "", temporary)
@@ -263,11 +307,11 @@ class _Conversion:
             )
         for record in records:
             for name in set(record.sections) - {"meta", "system", "frame", "trajectory"}:
-                self._notes.lost(f"section {name!r}", f"is left out; a {target.name} file has no place for it")
+                self.notes.lost(f"section {name!r}", f"is left out; a {target.name} file has no place for it")
         images = images_of(records, select)
         assert target.write is not None
         self.target.parent.mkdir(parents=True, exist_ok=True)
-        target.write(self.target, images, self._notes, _Stage(self._report, "writing"))
+        target.write(self.target, images, self.notes, _Stage(self._report, "writing"))
         return self._done(len(images.frames))
 
     # -- the steps they share ---------------------------------------------------------------------------------------
@@ -296,10 +340,10 @@ class _Conversion:
         known = {*(trajectory.schema.blocks if trajectory is not None else ()), "step", "time", "meta", "box"}
         for name in record.source.children("trajectory"):
             if name not in known and record.source.get(f"trajectory/{name}/zarr.json") is not None:
-                self._notes.lost(f"trajectory/{name}", "is left out; the trajectory does not declare it")
+                self.notes.lost(f"trajectory/{name}", "is left out; the trajectory does not declare it")
 
     def _done(self, frames: int) -> Conversion:
-        return Conversion(self.target, frames, stored_bytes(self.target), tuple(self._notes))
+        return Conversion(self.target, frames, stored_bytes(self.target), tuple(self.notes))
 
 
 class _Stage:

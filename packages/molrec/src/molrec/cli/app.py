@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import molrec
-from molrec.cli import convert, info, packing, plot, validate
+from molrec.cli import convert, forcefield, info, packing, plot, validate
 
 __all__ = ["app"]
 
@@ -26,6 +26,7 @@ app.command("pack")(packing.pack)
 app.command("unpack")(packing.unpack)
 app.command("repair")(packing.repair)
 app.command("plot")(plot.plot)
+app.add_typer(forcefield.forcefield)
 
 
 def _print_version(wanted: bool) -> None:

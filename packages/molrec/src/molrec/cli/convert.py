@@ -42,6 +42,12 @@ def convert(
     target_format: Annotated[
         str | None, typer.Option("--to", metavar="FORMAT", help="Format of the output, if its suffix does not tell.")
     ] = None,
+    forcefield: Annotated[
+        bool, typer.Option("--forcefield", help="Read the first input for its force field, which the record holds.")
+    ] = False,
+    units: Annotated[
+        str | None, typer.Option(metavar="PRESET", help="Units of a force field whose file states none.")
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an output that is there.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Fail rather than leave anything out.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
@@ -70,6 +76,8 @@ def convert(
             strict=strict,
             source_format=source_format,
             target_format=target_format,
+            forcefield=forcefield,
+            units=units,
             report=update,
         )
     seconds = time.perf_counter() - started

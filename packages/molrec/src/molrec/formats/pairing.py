@@ -185,11 +185,13 @@ def _static(atoms: Block) -> Block:
 
 
 def _joined(static: Block, moving: Block) -> Block:
-    """Return the columns of both; arrays are shared."""
+    """Return the columns of both, what does not move from the first where it has it; arrays are shared."""
     joined = Block(rows=static.rows)
-    for block in (static, moving):
-        for name in block.columns:
-            _copy(block, name, joined)
+    for name in static.columns:
+        _copy(static, name, joined)
+    for name in moving.columns:
+        if name in _MOVING or name not in static:
+            _copy(moving, name, joined)
     return joined
 
 
