@@ -72,7 +72,7 @@ def run(
     """
     console = console or Console()
     if not source.is_file():
-        console.print(f"not measured: {source} is not there", style="yellow", highlight=False)
+        console.print(f"not measured: {source} is not there", style="yellow", highlight=False, markup=False)
         return []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "structures.xyz"
@@ -145,7 +145,9 @@ def _show(speeds: Sequence[Speed], console: Console, title: str) -> None:
     by_label = {speed.label: speed for speed in speeds}
     fast = by_label.get(FAST)
     if fast is None:
-        console.print("not measured: the C parser (pip install 'mace-core[fast]')", style="yellow", highlight=False)
+        console.print(
+            "not measured: the C parser (pip install 'mace-core[fast]')", style="yellow", highlight=False, markup=False
+        )
     else:
         times = fast.times(by_label[REFERENCE])
         console.print(

@@ -76,7 +76,9 @@ def run(
     """Measure both files, print one table and return its rows, headings first; none where MDAnalysis is not there."""
     console = console or Console()
     if importlib.util.find_spec("MDAnalysis") is None:
-        console.print("not measured: MDAnalysis (pip install 'molrec[formats]')", style="yellow", highlight=False)
+        console.print(
+            "not measured: MDAnalysis (pip install 'molrec[formats]')", style="yellow", highlight=False, markup=False
+        )
         return []
     rows = [("file", "what", "ms/frame", "× MDAnalysis reading")]
     with tempfile.TemporaryDirectory() as name, warnings.catch_warnings():
