@@ -89,12 +89,20 @@ twice its length.
 ## Around it
 
 {extras}
-{conversions}{renumbering}{structures}{targets}"""
+{conversions}{renumbering}{pricing}{structures}{targets}"""
 _CONVERSIONS = """
 ## Converting
 
 An XTC file and a LAMMPS dump of 100000 atoms. MDAnalysis goes through the frames and looks at the positions; molrec
 does the same with frames of its own, and converts the file to a record, whose writing is in the number.
+
+{rows}
+"""
+_PRICING = """
+## Force fields
+
+Linking the bonds and angles of flexible water to their parameters, and energy and forces of a box of it, with
+Lennard-Jones and Coulomb pairs to 9 Å.
 
 {rows}
 """
@@ -161,6 +169,7 @@ class Report:
     structures: list[configurations.Speed]
     conversions: list[tuple[str, str, str, str]]
     renumbering: dict[str, float]
+    pricing: list[tuple[str, str]]
 
     def targets(self) -> list[Target]:
         """Return the targets; none for a quick run, whose runs are too short to tell."""
@@ -188,6 +197,7 @@ class Report:
             "structures": [asdict(one) for one in self.structures],
             "conversions": self.conversions,
             "renumbering": self.renumbering,
+            "pricing": self.pricing,
         }
 
     # -- on screen --------------------------------------------------------------------------------------------------
@@ -237,6 +247,7 @@ class Report:
             extras=_markdown(self._extra_rows()),
             structures=self._structures(),
             conversions=_CONVERSIONS.format(rows=_markdown(self.conversions)) if self.conversions else "",
+            pricing=_PRICING.format(rows=_markdown(self.pricing)),
             renumbering=_RENUMBERING.format(rows=_markdown(self._renumbering_rows())),
             targets=_TARGETS.format(rows=_markdown([_TARGET_HEADINGS, *targets])) if targets else "",
         )

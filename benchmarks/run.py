@@ -17,6 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import configurations
 import conversion
+import pricing
 import renumbering
 from extras import measure_extras
 from measure import measure, reference_density
@@ -30,7 +31,7 @@ _REPETITIONS, _QUICK_REPETITIONS = 7, 3
 _QUICK_FACTOR = 10
 _LONG_FRAMES = 100_000
 _STRUCTURES = 20_000
-_CONVERTED, _RENUMBERED = 100_000, 1_000_000
+_CONVERTED, _RENUMBERED, _WATERS = 100_000, 1_000_000, 10_000
 
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -85,6 +86,11 @@ def main(given: Sequence[str] | None = None) -> None:
         extras=extras,
         missing=missing,
         conversions=conversion.run(_CONVERTED // (_QUICK_FACTOR if arguments.quick else 1), console=console),
+        pricing=pricing.run(
+            _WATERS // (_QUICK_FACTOR if arguments.quick else 1),
+            _RENUMBERED // (_QUICK_FACTOR if arguments.quick else 1),
+            console=console,
+        ),
         renumbering=renumbering.run(_RENUMBERED // (_QUICK_FACTOR if arguments.quick else 1), console=console),
         structures=configurations.run(_STRUCTURES // (_QUICK_FACTOR if arguments.quick else 1), console=console),
     )
