@@ -1,4 +1,4 @@
-"""The force-field cases computed by real engines, ``$MOLREC_SHARED/golden/forcefield``; tests skip where they are absent.
+"""The force-field cases computed by real engines, ``$MOLREC_SHARED/golden/forcefield``; without it, tests skip.
 
 The keys of `expected.json` are the set's own; here they become the names of the registry.
 """

@@ -6,14 +6,16 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import molrec as mr
+from molrec.forcefield.energies import energy
 from molrec.formats.forcefield_lammps import read_lammps
 from molrec.formats.forcefield_lammps_writer import write_lammps
-from molrec.formats.forcefield_rows import degrees_of
+from molrec.formats.forcefield_rows import TorsionTerm, degrees_of, torsion_parameters
 from molrec.formats.notes import Notes
 from molrec.model.forcefield import ForceField
 
@@ -133,6 +135,21 @@ def test_writing_a_case_and_reading_it_again_is_the_identity(case: str, tmp_path
     assert without_origin(rewritten(forcefield, tmp_path)) == without_origin(forcefield)
 
 
+@pytest.mark.parametrize("case", golden.names("lammps"))
+def test_a_case_read_is_priced_as_lammps_priced_it(case: str) -> None:
+    forcefield, system = read(golden.case(case) / "in.lammps")
+    assert system is not None
+    expected = golden.load(case)
+    found = energy(system, forcefield)
+    assert found.total == pytest.approx(expected["energies"]["total"], rel=1e-9)
+    categories = found.categories
+    for part in ("bond", "angle", "dihedral", "improper"):
+        assert categories.get(part, 0.0) == pytest.approx(expected["energies"][part], rel=1e-9, abs=1e-12)
+    forces = np.array(expected["forces"])
+    assert found.forces is not None
+    assert np.abs(found.forces - forces).max() <= 1e-9 * max(np.abs(forces).max(), 1e-6)
+
+
 def test_improper_harmonic_is_not_doubled_and_bonds_and_angles_are(tmp_path: Path) -> None:
     forcefield = script(
         tmp_path,
@@ -155,6 +172,41 @@ def test_degrees_of_a_file_come_back(degrees: float) -> None:
     assert math.radians(degrees_of(math.radians(degrees))) == math.radians(degrees)
 
 
+NUMBERS = st.floats(-1e9, 1e9, allow_subnormal=False)
+DEGREES = st.integers(-720, 720).map(lambda whole: math.radians(whole / 4))
+
+
+@given(
+    bond=st.tuples(NUMBERS, NUMBERS),
+    angle=st.tuples(NUMBERS, DEGREES),
+    torsion=st.lists(st.tuples(NUMBERS, st.integers(0, 12), DEGREES), min_size=1, max_size=6),
+    powers=st.tuples(*[NUMBERS] * 6),
+    well=st.tuples(NUMBERS, NUMBERS, st.floats(0.1, 100.0)),
+    weights=st.tuples(*[st.floats(0, 1)] * 6),
+)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_number_comes_back_bit_for_bit(
+    tmp_path: Path,
+    bond: tuple[float, float],
+    angle: tuple[float, float],
+    torsion: list[tuple[float, int, float]],
+    powers: tuple[float, ...],
+    well: tuple[float, float, float],
+    weights: tuple[float, ...],
+) -> None:
+    forcefield = built(special_bonds={"lj": weights[:3], "coul": weights[3:]})
+    forcefield.define_style("bond", "harmonic").add("1", ["", ""], k=bond[0], r0=bond[1])
+    forcefield.define_style("angle", "harmonic").add("1", [""] * 3, k=angle[0], theta0=angle[1])
+    terms = torsion_parameters([TorsionTerm(*term) for term in torsion])
+    forcefield.define_style("dihedral", "periodic").add("1", [""] * 4, **terms)
+    rb = {f"c{number}": value + 0.0 for number, value in enumerate(powers)}
+    forcefield.define_style("dihedral", "rb").add("2", [""] * 4, **rb)
+    forcefield.define_style("improper", "harmonic").add("1", [""] * 4, k=bond[0], chi0=angle[1])
+    style = forcefield.define_style("pair", "lj/cut", {"mixing": "sixthpower", "cutoff": well[2]})
+    style.add("A", ["A", "A"], epsilon=well[0], sigma=well[1])
+    assert without_origin(rewritten(forcefield, tmp_path)) == without_origin(forcefield)
+
+
 # -- scripts ----------------------------------------------------------------------------------------------------------
 
 
@@ -172,7 +224,8 @@ def test_comments_continued_lines_quotes_and_labels(tmp_path: Path) -> None:
 def test_ranges_and_later_lines_for_the_same_type(tmp_path: Path) -> None:
     forcefield = script(
         tmp_path,
-        "create_box 3 box\npair_style lj/cut 8\npair_coeff * * 1 2\npair_coeff 2*3 3 5 6\npair_coeff 3 1 7 8\nmass * 12\n",
+        "create_box 3 box\npair_style lj/cut 8\npair_coeff * * 1 2\n"
+        "pair_coeff 2*3 3 5 6\npair_coeff 3 1 7 8\nmass * 12\n",
     )
     rows = {row.endpoints: (row["epsilon"], row["sigma"]) for row in forcefield.style("pair", "lj/cut")}
     assert rows == {
@@ -192,7 +245,8 @@ def test_a_range_of_unknown_end_is_the_wildcard_of_pairs_only(tmp_path: Path) ->
 def test_hybrid_bonded_styles_are_several_tables(tmp_path: Path) -> None:
     forcefield = script(
         tmp_path,
-        "bond_style hybrid harmonic morse\nbond_coeff 1 harmonic 1 2\nbond_coeff 2 morse 3 4 5\nbond_coeff 1 morse 6 7 8\n"
+        "bond_style hybrid harmonic morse\nbond_coeff 1 harmonic 1 2\nbond_coeff 2 morse 3 4 5\n"
+        "bond_coeff 1 morse 6 7 8\n"
         "dihedral_style hybrid charmm opls\ndihedral_coeff 1 charmm 1 2 180 0.5\n",
     )
     assert len(forcefield.style("bond", "harmonic")) == 0
@@ -231,10 +285,34 @@ def test_styles_without_a_registered_word_carry_their_energy(tmp_path: Path) -> 
     forcefield = script(
         tmp_path,
         "bond_style fene\nbond_coeff 1 30 1.5 1 1\nangle_style hybrid cosine quartic\nangle_coeff 1 cosine 3\n"
-        "angle_coeff 2 quartic 90 1 2 3\nspecial_bonds fene\n".replace("special_bonds fene\n", ""),
+        "angle_coeff 2 quartic 90 1 2 3\n",
     )
     assert "log(1-(r/rmax)^2)" in (forcefield.style("bond", "fene").expression or "")
     assert forcefield.style("angle", "cosine").expression == "k*(1+cos(theta))"
+    assert without_origin(rewritten(forcefield, tmp_path)) == without_origin(forcefield)
+
+
+def test_pairs_with_cutoffs_of_their_own_are_a_style_that_says_so(tmp_path: Path) -> None:
+    forcefield = script(
+        tmp_path,
+        "create_box 2 b\npair_style lj/cut 8\npair_modify mix arithmetic\npair_coeff 1 1 1 2 6\npair_coeff 2 2 4 3\n",
+    )
+    (style,) = forcefield.of_category("pair")
+    assert style.name == "lj/cut/own-cutoff"
+    assert style.expression == "(4*epsilon*((sigma/r)^12-(sigma/r)^6))*step(rcut-r)"
+    assert style.params == {"cutoff": 8.0, "special": "lj"}
+    assert {row.name: dict(row) for row in style} == {
+        "1": {"epsilon": 1.0, "sigma": 2.0, "rcut": 6.0},
+        "1-2": {"epsilon": 2.0, "sigma": 2.5, "rcut": 7.0},
+        "2": {"epsilon": 4.0, "sigma": 3.0, "rcut": 8.0},
+    }
+
+
+def test_charmm_angles_are_an_angle_and_a_spring(tmp_path: Path) -> None:
+    forcefield = script(tmp_path, "angle_style charmm\nangle_coeff 1 10 90 5 2.5\nangle_coeff 2 10 90 0 0\n")
+    assert dict(forcefield.style("angle", "harmonic")["1"]) == {"k": 20.0, "theta0": math.pi / 2}
+    (spring,) = forcefield.style("urey_bradley", "harmonic")
+    assert (spring.name, dict(spring)) == ("1", {"k": 10.0, "r0": 2.5})
     assert without_origin(rewritten(forcefield, tmp_path)) == without_origin(forcefield)
 
 
@@ -281,11 +359,14 @@ def test_a_data_file_alone_states_neither_mixing_nor_special_bonds(tmp_path: Pat
         ("bond_style harmonic\nbond_coeff 1 v_k 2\n", UNSUPPORTED, ("ff.in:2", "'k'")),
         ("if 1 then quit\n", UNSUPPORTED, ("ff.in:1", "'if'")),
         ("bond_style quartic\n", UNSUPPORTED, ("'quartic'",)),
-        ("angle_style charmm\n", UNSUPPORTED, ("'charmm'",)),
+        ("angle_style dipole\n", UNSUPPORTED, ("'dipole'",)),
+        ("angle_style charmm\nangle_coeff 1 1 90\n", MALFORMED, ("k_ub r_ub",)),
         ("pair_style lj/charmm/coul/charmm 8 10\n", UNSUPPORTED, ("lj/charmm/coul/charmm",)),
         ("pair_style hybrid lj/cut 8 reaxff NULL\n", UNSUPPORTED, ("'reaxff'",)),
         ("pair_style hybrid lj/cut 8 lj/cut 9\n", UNSUPPORTED, ("twice",)),
-        ("pair_style lj/cut 8\npair_coeff 1 1 1 2 9\n", UNSUPPORTED, ("ff.in:2", "cutoff")),
+        ("pair_style lj/cut/coul/cut 8\npair_coeff 1 1 1 2 9\n", UNSUPPORTED, ("ff.in:2", "cutoff")),
+        ("pair_style mie/cut 8\npair_coeff 1 1 1 2 12 6 9\n", UNSUPPORTED, ("exponents",)),
+        ("create_box 2 b\npair_style buck 8\npair_coeff 1 1 1 2 3 9\n", MALFORMED, ("1 2",)),
         ("pair_modify tail yes\n", UNSUPPORTED, ("tail",)),
         ("special_bonds angle yes\n", UNSUPPORTED, ("angle",)),
         ("fix 1 all cmap charmm36.cmap\n", UNSUPPORTED, ("cmap",)),
@@ -393,3 +474,14 @@ def test_another_coulomb_constant_is_carried_by_the_dielectric(tmp_path: Path) -
     forcefield.define_style("pair", "coul/cut", {"cutoff": 9.0, "coulomb": 332.0637133, "dielectric": 2.0})
     params = rewritten(forcefield, tmp_path).style("pair", "coul/cut").params
     assert float(params["coulomb"]) / float(params["dielectric"]) == pytest.approx(332.0637133 / 2.0, rel=1e-15)
+
+
+def test_units_stated_by_quantity_are_a_unit_style_where_there_is_one(tmp_path: Path) -> None:
+    forcefield = built(units={"length": "angstrom", "energy": "kcal/mol"})
+    assert rewritten(forcefield, tmp_path).units == {"preset": "real"}
+
+
+def test_a_system_that_comes_with_an_include_file_is_noted(tmp_path: Path) -> None:
+    notes = Notes()
+    write_lammps(tmp_path / "out.in", built(), mr.Frame(), notes)
+    assert [note.subject for note in notes] == ["system"]

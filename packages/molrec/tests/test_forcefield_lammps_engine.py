@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from molrec.forcefield.energies import energy as priced
 from molrec.formats.forcefield_lammps import read_lammps
 from molrec.formats.forcefield_lammps_styles import COULOMB_CONSTANTS
 from molrec.formats.forcefield_lammps_writer import write_lammps
@@ -64,7 +65,23 @@ SCRIPTS = {
         "special_bonds_chain",
         (
             "pair_style hybrid/overlay lj/cut 7 coul/cut 6\npair_coeff * * coul/cut\npair_coeff 1 1 lj/cut 0.1 3\n"
-            "pair_coeff 2 2 lj/cut 0.2 2.5\nspecial_bonds lj 0.1 0.2 0.3\n"
+            "pair_coeff 2 2 lj/cut 0.2 2.5\nspecial_bonds lj 0.1 0.2 0.3\nbond_style zero\nbond_coeff * 1.5\n"
+            "angle_style zero\nangle_coeff *\n"
+        ),
+    ),
+    "cutoffs of single pairs": (
+        "pair_lj_cut_arithmetic",
+        (
+            "pair_style lj/cut 7\npair_modify mix sixthpower\npair_coeff CT CT 0.1 3 4.5\npair_coeff HC HC 0.2 2.5\n"
+            "pair_coeff O O 0.05 2.7 6\npair_coeff CT O 0.3 2.2 5.5\n"
+        ),
+    ),
+    "cutoffs of single pairs beside Coulomb energies": (
+        "special_bonds_chain",
+        (
+            "pair_style hybrid/overlay lj/cut 7 coul/cut 6\npair_coeff * * coul/cut\npair_coeff 1 1 lj/cut 0.1 3 5\n"
+            "pair_coeff 2 2 lj/cut 0.2 2.5\nspecial_bonds lj 0.1 0.2 0.3\nbond_style zero\nbond_coeff * 1.5\n"
+            "angle_style zero\nangle_coeff *\n"
         ),
     ),
     "mie and a shift": (
@@ -78,7 +95,7 @@ SCRIPTS = {
         "special_bonds_chain",
         (
             "dielectric 1.5\npair_style lj/class2/coul/cut 7 6\npair_coeff 1 1 0.1 3\npair_coeff 2 2 0.2 2.5\n"
-            "special_bonds lj/coul 0.1 0.2 0.3\n"
+            "special_bonds lj/coul 0.1 0.2 0.3\nbond_style zero\nbond_coeff *\nangle_style zero\nangle_coeff * 90\n"
         ),
     ),
     "bonds of own expressions": (
@@ -86,6 +103,13 @@ SCRIPTS = {
         (
             "pair_style zero 10\npair_coeff * *\nbond_style hybrid gromos fene\nbond_coeff 1 gromos 20 1.1\n"
             "bond_coeff 2 fene 30 4.5 1 1\n"
+        ),
+    ),
+    "Urey-Bradley springs": (
+        "angle_harmonic",
+        (
+            "pair_style zero 10\npair_coeff * *\nangle_style hybrid charmm harmonic\n"
+            "angle_coeff * charmm 30 110 5 2.2\nangle_coeff 1 harmonic 20 100\n"
         ),
     ),
     "class2 dihedrals": (
@@ -114,9 +138,11 @@ def test_other_styles_written_again_have_the_same_energies(
     folder = shutil.copytree(golden.case(case), tmp_path / case)
     (folder / "forcefield.in").write_text(text)
     before, forces_before = run(folder, monkeypatch)
-    forcefield = read_lammps(folder / "in.lammps", Notes()).forcefield
+    forcefield, system = read_lammps(folder / "in.lammps", Notes())
     write_lammps(folder / "forcefield.in", forcefield, None, Notes(strict=True))
     after, forces_after = run(folder, monkeypatch)
+    assert system is not None
+    assert priced(system, forcefield).total == pytest.approx(before["total"], rel=1e-9)
     assert before["total"] != 0.0
     assert after == pytest.approx(before, rel=1e-12, abs=1e-12)
     assert np.allclose(forces_after, forces_before, rtol=1e-12, atol=1e-12)

@@ -5,14 +5,21 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from molrec.forcefield.energies import energy
+from molrec.forcefield.linking import link
 from molrec.formats.forcefield_openmm import COULOMB, read_openmm
 from molrec.formats.forcefield_openmm_writer import write_openmm
+from molrec.formats.forcefield_rows import TorsionTerm, torsion_parameters
 from molrec.formats.notes import Notes
 from molrec.model.forcefield import ForceField
 
 from . import forcefield_golden as golden
+from .forcefield_openmm_frames import case_frame
 from .refusals import refused
 
 UNSUPPORTED = "reject-ff-source-unsupported"
@@ -182,6 +189,35 @@ def test_registered_styles_are_written_as_custom_forces_and_come_back(
     assert same(rewritten(forcefield, tmp_path), forcefield)
 
 
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(k=NUMBERS, length=NUMBERS,
+       torsion=st.lists(st.tuples(NUMBERS, st.integers(0, 12), NUMBERS), min_size=1, max_size=6),
+       wells=st.tuples(*[NUMBERS] * 6), scales=st.tuples(NUMBERS, NUMBERS))  # fmt: skip
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_number_comes_back_bit_for_bit(
+    tmp_path: Path,
+    k: float,
+    length: float,
+    torsion: list[tuple[float, int, float]],
+    wells: tuple[float, ...],
+    scales: tuple[float, float],
+) -> None:
+    forcefield = xml(tmp_path, "")
+    forcefield.special_bonds = {"lj": (0.0, 0.0, scales[0]), "coul": (0.0, 0.0, scales[1])}
+    forcefield.define_style("bond", "harmonic", endpoint_key="class").add("A-B", ["A", "B"], k=k, r0=length)
+    forcefield.define_style("angle", "harmonic").add("A1-*-B", ["A1", "", "B"], k=k, theta0=length)
+    terms = torsion_parameters([TorsionTerm(*term) for term in torsion])
+    forcefield.define_style("dihedral", "periodic").add("*-A1-A2-*", ["", "A1", "A2", ""], **terms)
+    pairs = forcefield.define_style("pair", "lj/cut", {"mixing": "arithmetic"})
+    for number, name in enumerate(("A1", "A2", "B")):
+        pairs.add(name, (name, name), sigma=wells[2 * number], epsilon=wells[2 * number + 1])
+    pairs.add("A1-B", ("A1", "B"), sigma=k, epsilon=length)
+    forcefield.define_style("pair", "coul/cut", {"coulomb": COULOMB, "dielectric": 1.0})
+    assert same(rewritten(forcefield, tmp_path), forcefield)
+
+
 def test_geometric_mixing_is_written_pair_by_pair(tmp_path: Path) -> None:
     forcefield = xml(
         tmp_path,
@@ -192,6 +228,29 @@ def test_geometric_mixing_is_written_pair_by_pair(tmp_path: Path) -> None:
     written = rewritten(forcefield, tmp_path)
     assert dict(written.style("pair", "lj/cut")["A1-B"]) == {"epsilon": 2.0, "sigma": 0.2}
     assert written.special_bonds == forcefield.special_bonds
+
+
+def test_rows_of_a_class_no_type_is_of_are_left_out_and_told(tmp_path: Path) -> None:
+    notes = Notes()
+    forcefield = xml(
+        tmp_path,
+        '<NonbondedForce coulomb14scale="1" lj14scale="1"><Atom class="A" sigma="0.3" epsilon="0.5"/>'
+        '<Atom class="Z" sigma="0.3" epsilon="0.5"/></NonbondedForce>',
+        notes=notes,
+    )
+    assert [row.name for row in forcefield.style("pair", "lj/cut")] == ["A1", "A2"]
+    assert [(note.subject, note.lost) for note in notes] == [("class 'Z'", True)]
+
+
+def test_maps_of_types_and_classes_are_written_out_by_type(tmp_path: Path) -> None:
+    forcefield = xml(
+        tmp_path,
+        "<CMAPTorsionForce><Map>1 2 3 4</Map><Torsion map='0' class1='A' type2='B' type3='B' type4='B' class5='A'/>"
+        "</CMAPTorsionForce>",
+    )
+    assert [(row.endpoints[0], row["mtom"]) for row in forcefield.style("cmap", "charmm")] == [
+        ("A1", "A1"), ("A1", "A2"), ("A2", "A1"), ("A2", "A2")
+    ]  # fmt: skip
 
 
 def test_included_files_come_first_and_share_their_types(tmp_path: Path) -> None:
@@ -213,24 +272,31 @@ def test_included_files_come_first_and_share_their_types(tmp_path: Path) -> None
         ("<GBSAOBCForce/>", UNSUPPORTED, ("ff.xml:3", "GBSAOBCForce")),
         ("<Script>x</Script>", UNSUPPORTED, ("Script",)),
         ("<CustomNonbondedForce energy='r' bondCutoff='3'/>", UNSUPPORTED, ("CustomNonbondedForce",)),
-        ("<HarmonicBondForce><Bond type1='A1' type2='X' k='1' length='1'/></HarmonicBondForce>", MALFORMED, ("'X'",)),
         ("<HarmonicBondForce><Bond type1='A1' k='1' length='1'/></HarmonicBondForce>", MALFORMED, ("endpoint 2",)),
         (
             "<HarmonicBondForce><Bond type1='A1' class1='A' type2='B' k='1' length='1'/></HarmonicBondForce>",
             MALFORMED, ("twice",),
         ),
-        ("<HarmonicBondForce>\n<Bond type1='A1' type2='B' k='1'/></HarmonicBondForce>", MALFORMED, ("ff.xml:4", "length")),
+        ("<HarmonicBondForce>\n<Bond type1='A1' type2='B' k='1'/></HarmonicBondForce>", MALFORMED, (":4", "length")),
         ("<HarmonicBondForce><Bond type1='A1' type2='B' k='x' length='1'/></HarmonicBondForce>", MALFORMED, ("'x'",)),
-        ("<PeriodicTorsionForce><Proper type1='' type2='A1' type3='B' type4=''/></PeriodicTorsionForce>", MALFORMED, ("k1",)),
+        (
+            "<PeriodicTorsionForce><Proper type1='' type2='A1' type3='B' type4=''/></PeriodicTorsionForce>",
+            MALFORMED, ("k1",),
+        ),
         ("<CMAPTorsionForce><Map>1 2 3</Map></CMAPTorsionForce>", MALFORMED, ("3 values",)),
         (
-            "<NonbondedForce coulomb14scale='1' lj14scale='1'><Atom type='A1' sigma='1' epsilon='1'/>"
-            "<Atom class='A' sigma='1' epsilon='1'/></NonbondedForce>",
+            (
+                "<NonbondedForce coulomb14scale='1' lj14scale='1'><Atom type='A1' sigma='1' epsilon='1'/>"
+                "<Atom class='A' sigma='1' epsilon='1'/></NonbondedForce>"
+            ),
             MALFORMED, ("'A1' twice",),
         ),
         (
-            "<NonbondedForce coulomb14scale='1' lj14scale='1'><Atom type='A1' sigma='1' epsilon='1'/></NonbondedForce>"
-            "<LennardJonesForce lj14scale='1'><Atom type='A1' sigma='1' epsilon='1'/></LennardJonesForce>",
+            (
+                "<NonbondedForce coulomb14scale='1' lj14scale='1'><Atom type='A1' sigma='1' epsilon='1'/>"
+                "</NonbondedForce>"
+                "<LennardJonesForce lj14scale='1'><Atom type='A1' sigma='1' epsilon='1'/></LennardJonesForce>"
+            ),
             UNSUPPORTED, ("both",),
         ),
         ("<AtomTypes><Type name='A1' mass='1'/></AtomTypes>", MALFORMED, ("'A1' is declared twice",)),
@@ -290,3 +356,15 @@ def test_what_openmm_cannot_compute_is_refused_and_nothing_is_written(tmp_path: 
     with refused(TARGET, "no rows"):
         write(forcefield)
     assert not path.exists()
+
+
+def test_the_hand_written_case_is_priced_as_openmm_priced_it() -> None:
+    forcefield = read_openmm(golden.case("openmm_xml_nma") / "forcefield.xml", Notes()).forcefield
+    frame = case_frame("openmm_xml_nma", forcefield)
+    found = energy(frame, forcefield, linked=link(frame, forcefield, by_endpoints=True))
+    expected = golden.load("openmm_xml_nma")
+    assert found.total == pytest.approx(expected["energies"]["total"], rel=1e-10)
+    assert found.styles["dihedral.rb"] == pytest.approx(expected["energies"]["dihedral_rb"], rel=1e-10)
+    forces = np.array(expected["forces"])
+    assert found.forces is not None
+    assert np.abs(found.forces - forces).max() < 1e-9 * np.abs(forces).max()

@@ -27,6 +27,7 @@ from molrec.formats.forcefield_source import ForceFieldContent, ForceFieldFormat
 from molrec.formats.lammps_data import DataSource
 from molrec.formats.lammps_names import COEFFICIENTS, KINDS, RELATION_SECTIONS, TYPES
 from molrec.formats.notes import Notes
+from molrec.model.block import Block
 from molrec.model.box import Box
 from molrec.model.forcefield import ForceField
 from molrec.model.frame import Frame
@@ -334,6 +335,8 @@ class _Script:
                 numbers, inverse = np.unique(system[block]["type_id"], return_inverse=True)
                 names = [self._types[kind].name(int(number)) for number in numbers]
                 system[block]["type"] = np.array(names, dtype=STRING)[inverse]
+        if springs := self._bonded["angle"].springs:
+            self._add_springs(system, springs)
         if COEFFICIENTS in system.meta:
             del system.meta[COEFFICIENTS]  # the force field has them now, or the script did not want them
         system.meta.set("units", {"preset": self._units}, tag="json")
@@ -341,6 +344,18 @@ class _Script:
             box = system.box
             system.box = Box(box.vectors, box.origin, self._boundary, box.cell_defined)
         return system
+
+    @staticmethod
+    def _add_springs(system: Frame, springs: set[str]) -> None:
+        """Add the Urey-Bradley terms of angles whose type has a spring."""
+        if "angles" not in system:
+            return
+        angles = system["angles"]
+        rows = np.isin(angles["type"].astype(object), sorted(springs))
+        if rows.any():
+            terms = {end: angles[end][rows] for end in ("atomi", "atomj", "atomk", "type")}
+            terms["style"] = np.full(int(rows.sum()), "harmonic", dtype=STRING)
+            system["urey_bradleys"] = Block(terms)
 
 
 def _recognizes(head: bytes) -> bool:

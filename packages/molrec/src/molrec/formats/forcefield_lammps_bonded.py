@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from molrec.formats.forcefield_lammps_script import Command
-from molrec.formats.forcefield_lammps_styles import CROSS_TERMS, IGNORED_STYLES, LAYOUTS, Coefficient, Layout
+from molrec.formats.forcefield_lammps_styles import CROSS_TERMS, LAYOUTS, Coefficient, Layout
 from molrec.formats.forcefield_lammps_types import TypeNumbers
-from molrec.formats.forcefield_rows import TorsionTerm, define, torsion_parameters
+from molrec.formats.forcefield_rows import UREY_BRADLEY, TorsionTerm, define, torsion_parameters
 from molrec.formats.forcefield_source import SourceLine
 from molrec.model.forcefield import ForceField
 from molrec.model.forcefield_document import CATEGORY_ARITY
@@ -17,6 +17,9 @@ __all__ = ["BondedStyles"]
 
 _FOURIER = Layout("fourier", "periodic", ())
 _NHARMONIC = Layout("nharmonic", "rb", ())
+#: A harmonic angle and a Urey-Bradley spring between its outer atoms, of which one may have no strength.
+_CHARMM_ANGLE = Layout("charmm", "harmonic", LAYOUTS["angle"]["harmonic"].coefficients)
+_SPRING = (Coefficient("k", factor=2.0), Coefficient("r0"))
 _RB_TERMS = 6
 
 
@@ -44,6 +47,8 @@ class BondedStyles:
         self._layouts: dict[str, Layout | None] = {}
         self._hybrid = False
         self._rows: dict[str, _Row] = {}
+        #: Angle types that have a Urey-Bradley spring.
+        self.springs: set[str] = set()
 
     def declare(self, command: Command) -> None:
         """Take a ``bond_style`` or the like.
@@ -69,10 +74,12 @@ class BondedStyles:
             self._layouts = {words[0]: self._layout(words[0], place)}
 
     def _layout(self, name: str, place: SourceLine) -> Layout | None:
-        if name in IGNORED_STYLES:
+        if name == "none":
             return None
         if self.kind == "dihedral" and name in ("fourier", "nharmonic"):
             return _FOURIER if name == "fourier" else _NHARMONIC
+        if self.kind == "angle" and name == "charmm":
+            return _CHARMM_ANGLE
         found = LAYOUTS[self.kind].get(name)
         if found is None:
             raise place.unsupported(
@@ -118,7 +125,7 @@ class BondedStyles:
             return next(iter(self._layouts.values())), words
         if not words:
             raise place.malformed(f"a hybrid {self.kind} style needs the sub-style's name before the coefficients")
-        if words[0] not in self._layouts and words[0] not in IGNORED_STYLES:
+        if words[0] not in self._layouts and words[0] != "none":
             if self._layouts:
                 raise place.malformed(f"{words[0]!r} is none of the declared styles {', '.join(self._layouts)}")
             return self._layout(words[0], place), words[1:]
@@ -128,10 +135,17 @@ class BondedStyles:
         self, layout: Layout, words: Sequence[str], place: SourceLine
     ) -> tuple[dict[str, float], dict[str, float]]:
         """Return parameters and cross-term parameters of one line."""
+        if layout.lammps == "zero":
+            return {}, {}  # what stands there is an equilibrium value that decides nothing
         if layout is _FOURIER:
             return _fourier(words, place), {}
         if layout is _NHARMONIC:
             return _nharmonic(words, place), {}
+        if layout is _CHARMM_ANGLE:
+            what = "angle style 'charmm'"
+            if len(words) != 4:
+                raise place.malformed(f"{what} takes 4 coefficients (k theta0 k_ub r_ub), found {len(words)}")
+            return _stored(layout.coefficients, words[:2], what, place), _stored(_SPRING, words[2:], what, place)
         if layout.lammps == "class2" and words and (self.kind, words[0]) in CROSS_TERMS:
             _, coefficients = CROSS_TERMS[self.kind, words[0]]
             return {}, _stored(coefficients, words[1:], f"{self.kind} style 'class2' {words[0]}", place)
@@ -164,10 +178,16 @@ class BondedStyles:
         wildcards = ("",) * CATEGORY_ARITY[self.kind]
         for name, row in self._rows.items():
             assert row.place is not None
-            if row.layout is None or not row.params:
+            if row.layout is None or (row.cross and not row.params):
                 raise row.place.malformed(f"{self.kind} type {name!r} has cross terms but no coefficients of its own")
             style = define(forcefield, self.kind, row.layout.style, row.layout.expression)
             cross = row.cross
+            if row.layout is _CHARMM_ANGLE:
+                if cross["k"] != 0.0:
+                    spring = define(forcefield, "urey_bradley", "harmonic", UREY_BRADLEY)
+                    spring.add(name, wildcards, **cross)
+                    self.springs.add(name)
+                cross = {}
             if self.kind == "dihedral" and cross:
                 _check_no_energy(cross, name, row.place)
                 cross = {}

@@ -9,7 +9,13 @@ from collections.abc import Iterable, Iterator
 
 from molrec.formats.forcefield_lammps_names import checked_name, numbers_of
 from molrec.formats.forcefield_lammps_pairs import mixed
-from molrec.formats.forcefield_lammps_styles import COULOMB_CONSTANTS, PAIR_LAYOUTS, PairLayout
+from molrec.formats.forcefield_lammps_styles import (
+    COULOMB_CONSTANTS,
+    OWN_CUTOFF,
+    PAIR_LAYOUTS,
+    PairLayout,
+    own_cutoff_expression,
+)
 from molrec.formats.forcefield_rows import note_annotations, number_text
 from molrec.formats.forcefield_source import not_in_target
 from molrec.formats.notes import Notes
@@ -38,7 +44,7 @@ def pair_lines(forcefield: ForceField, units: str, notes: Notes) -> list[str]:
     dispersion = [style for style in styles if style.name not in _COULOMB]
     coulomb = [style for style in styles if style.name in _COULOMB]
     for style in styles:
-        if style.expression is not None:
+        if style.expression is not None and not _own_cutoffs(style):
             raise not_in_target(
                 _TARGET, f"pair style {style.name!r}", f"it has no style of energy {style.expression!r}"
             )
@@ -75,11 +81,18 @@ def _shift(styles: Iterable[Style]) -> list[str]:
     return ["pair_modify shift yes"] if 1.0 in stated else []
 
 
+def _own_cutoffs(style: Style) -> bool:
+    """Tell whether every pair of a style has a cutoff of its own."""
+    name = style.name.removesuffix(OWN_CUTOFF)
+    return name != style.name and style.expression == own_cutoff_expression(name)
+
+
 def _layout_of(style: Style | None) -> PairLayout | None:
     """Return LAMMPS' style of a stored one without Coulomb part."""
     if style is None:
         return None
     wanted = "mie/cut" if style.name == "lj/cut" and _has_exponents(style) else style.name
+    wanted = wanted.removesuffix(OWN_CUTOFF)
     found = PAIR_LAYOUTS.get(wanted)
     if found is None or found.style is None:
         raise not_in_target(_TARGET, f"pair style {style.name!r}", "it has no style of that energy")
@@ -95,6 +108,8 @@ def _combined(dispersion: Style | None, coulomb: Style | None) -> PairLayout | N
     own = _layout_of(dispersion)
     if coulomb is None:
         return own
+    if coulomb.name == "coul/cut" and dispersion is not None and _own_cutoffs(dispersion):
+        return None  # a cutoff of a pair would be that of its Coulomb energy, too
     coulomb_name = "coul/cut" if coulomb.name == "coul/cut" else "coul/long"
     return PAIR_LAYOUTS.get(coulomb_name if own is None else f"{own.lammps}/{coulomb_name}")
 
@@ -171,7 +186,7 @@ def _cutoff(style: Style) -> float:
 
 def _rows(style: Style, layout: PairLayout, notes: Notes) -> Iterator[tuple[str, str]]:
     """Yield the types and the coefficients of each row."""
-    names = [one.name for one in layout.coefficients]
+    names = [one.name for one in layout.coefficients] + (["rcut"] if _own_cutoffs(style) else [])
     for row in style:
         what = f"row {row.name!r} of pair {style.name!r}"
         ends = [checked_name(end, what) if end else "*" for end in row.endpoints]

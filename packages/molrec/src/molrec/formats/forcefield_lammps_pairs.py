@@ -12,7 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from molrec.formats.forcefield_lammps_script import Command
-from molrec.formats.forcefield_lammps_styles import COULOMB_CONSTANTS, IGNORED_STYLES, PAIR_LAYOUTS, PairLayout
+from molrec.formats.forcefield_lammps_styles import (
+    COULOMB_CONSTANTS,
+    IGNORED_STYLES,
+    OWN_CUTOFF,
+    PAIR_LAYOUTS,
+    PairLayout,
+    own_cutoff_expression,
+)
 from molrec.formats.forcefield_lammps_types import TypeNumbers
 from molrec.formats.forcefield_rows import free_name
 from molrec.formats.forcefield_source import SourceLine
@@ -192,8 +199,11 @@ class PairStyles:
             raise self._place.unsupported(
                 f"two of the pair styles are stored as {stored!r}; one table holds a style once"
             )
-        made = forcefield.define_style("pair", stored)
         rule = self._rule(style.layout)
+        if any("rcut" in params for params in style.rows.values()):
+            self._add_own_cutoffs(forcefield, style, stored, rule)
+            return
+        made = forcefield.define_style("pair", stored)
         rows = self._every_pair(style, rule) if self._hybrid else style.rows
         if not self._hybrid and rule is not None:
             made.params["mixing"] = rule
@@ -207,6 +217,22 @@ class PairStyles:
         for (first, second), params in rows.items():
             own = {key: value for key, value in params.items() if key not in ("n", "m")}
             _add_pair(made, first, second, own)
+
+    def _add_own_cutoffs(self, forcefield: ForceField, style: _SubStyle, stored: str, rule: str | None) -> None:
+        """Define a style of which every pair of types has a row with its cutoff."""
+        assert self._place is not None
+        rows = self._every_pair(style, rule)
+        if self.shifted or any("n" in params for params in rows.values()):
+            raise self._place.unsupported("cutoffs of single pairs with a shift or exponents are not stored")
+        cutoffs = [params["rcut"] for params in rows.values()]
+        made = forcefield.define_style(
+            "pair",
+            stored + OWN_CUTOFF,
+            {"cutoff": max(cutoffs), "special": "lj"},
+            expression=own_cutoff_expression(stored),
+        )
+        for (first, second), params in rows.items():
+            _add_pair(made, first, second, params)
 
     def _rule(self, layout: PairLayout) -> str | None:
         if not layout.mixes:
@@ -240,10 +266,23 @@ class PairStyles:
                 if pair in style.rows:
                     found[pair] = style.rows[pair]
                 elif pair in self._named or not own or not other or rule is None:
+                    self._check_hybrid(pair)
                     found[pair] = blank
                 else:
                     found[pair] = mixed(rule, own, other)
-        return found
+                    cutoffs = [one.get("rcut", style.cutoff) for one in (own, other)]
+                    if cutoffs != [style.cutoff] * 2:
+                        found[pair]["rcut"] = _mixed_size(rule, *(float(one or 0.0) for one in cutoffs))
+        if not any("rcut" in params for params in found.values()):
+            return found
+        assert style.cutoff is not None
+        return {pair: {"rcut": style.cutoff, **params} for pair, params in found.items()}
+
+    def _check_hybrid(self, pair: Pair) -> None:
+        """Refuse a pair of types without coefficients where only a hybrid style may leave it out."""
+        if not self._hybrid:
+            assert self._place is not None
+            raise self._place.malformed(f"the pair of types {pair[0]} {pair[1]} has no coefficients")
 
     def _add_coulomb(self, forcefield: ForceField, name: str, style: _SubStyle, units: str) -> None:
         assert style.layout is not None
@@ -274,12 +313,17 @@ def mixed(rule: str, first: Mapping[str, float], second: Mapping[str, float]) ->
     """
     strength = math.sqrt(first["epsilon"] * second["epsilon"])
     one, other = first["sigma"], second["sigma"]
+    if rule == "sixthpower":
+        strength *= 2.0 * one**3 * other**3 / (one**6 + other**6)
+    return {"epsilon": strength, "sigma": _mixed_size(rule, one, other)}
+
+
+def _mixed_size(rule: str, one: float, other: float) -> float:
     if rule == "arithmetic":
-        return {"epsilon": strength, "sigma": 0.5 * (one + other)}
+        return 0.5 * (one + other)
     if rule == "geometric":
-        return {"epsilon": strength, "sigma": math.sqrt(one * other)}
-    sixth = one**6 + other**6
-    return {"epsilon": 2.0 * strength * one**3 * other**3 / sixth, "sigma": (0.5 * sixth) ** (1.0 / 6.0)}
+        return math.sqrt(one * other)
+    return float((0.5 * (one**6 + other**6)) ** (1.0 / 6.0))
 
 
 def _add_pair(style: Style, first: str, second: str, params: Mapping[str, float]) -> None:
@@ -324,7 +368,11 @@ def _parameters(style: _SubStyle, layout: PairLayout, words: Sequence[str], plac
     own = numbers[count:]
     if own:
         stated = [style.cutoff] + ([style.coulomb_cutoff] if cut and layout.style is not None else [])
-        if (own * len(stated))[: len(stated)] != stated and own != stated:
+        same = (own * len(stated))[: len(stated)] == stated or own == stated
+        if not same and not cut and style.cutoff is not None and layout.style is not None:
+            values = dict(zip((one.name for one in layout.coefficients), numbers, strict=False))
+            return values | {"rcut": own[0]}
+        if not same:
             raise place.unsupported(
                 f"{what}: a cutoff of this pair's own, {own}, beside {stated} of the style; a style has one"
             )

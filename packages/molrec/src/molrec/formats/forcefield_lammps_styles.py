@@ -10,16 +10,20 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from molrec.forcefield.registry import registered
+
 __all__ = [
     "COULOMB_CONSTANTS",
     "CROSS_TERMS",
     "IGNORED_STYLES",
     "LAYOUTS",
+    "OWN_CUTOFF",
     "PAIR_LAYOUTS",
     "STORED_LAYOUTS",
     "Coefficient",
     "Layout",
     "PairLayout",
+    "own_cutoff_expression",
 ]
 
 
@@ -102,12 +106,14 @@ LAYOUTS: dict[str, dict[str, Layout]] = {
             _layout("harmonic", "k:2 r0"),
             _layout("morse", "D alpha r0"),
             _layout("class2", "r0 k2 k3 k4"),
+            _layout("zero", "", None, "0*r"),
             _layout("gromos", "k r0", None, "k*(r^2-r0^2)^2"),
             _layout("fene", "k rmax epsilon sigma", None, _FENE),
         ),
         "angle": (
             _layout("harmonic", "k:2 theta0:deg"),
             _layout("class2", "theta0:deg k2 k3 k4"),
+            _layout("zero", "", None, "0*theta"),
             _layout("cosine", "k", None, "k*(1+cos(theta))"),
             _layout("cosine/squared", "k theta0:deg", None, "k*(cos(theta)-cos(theta0))^2"),
             _layout(
@@ -120,12 +126,14 @@ LAYOUTS: dict[str, dict[str, Layout]] = {
         "dihedral": (
             _layout("harmonic", "k sign:int periodicity:int"),
             _layout("charmm", "k periodicity:int phase:deg w"),
+            _layout("zero", "", None, "0*phi"),
             _layout("opls", "k1 k2 k3 k4"),
             _layout("multi/harmonic", "a1 a2 a3 a4 a5"),
             _layout("class2", "k1 phi1:deg k2 phi2:deg k3 phi3:deg"),
         ),
         "improper": (
             _layout("harmonic", "k chi0:deg"),
+            _layout("zero", "", None, "0*chi"),
             _layout("cvff", "k sign:int periodicity:int"),
         ),
     }.items()
@@ -153,7 +161,7 @@ CROSS_TERMS: dict[tuple[str, str], tuple[str, tuple[Coefficient, ...]]] = {
     ("dihedral", "bb13"): ("BondBond13 Coeffs", _plain("bb13_k bb13_r1 bb13_r3")),
 }
 
-#: Styles that give no energy.
+#: Pair styles that give no energy; of bonded ones, ``none`` means that there are no such terms at all.
 IGNORED_STYLES = frozenset(("none", "zero"))
 
 _LJ = _plain("epsilon sigma")
@@ -177,6 +185,16 @@ PAIR_LAYOUTS: dict[str, PairLayout] = {
         PairLayout("coul/long", None, (), "coul/long/pme", _STATED),
     )
 }
+
+#: Ending of the name of a stored pair style whose pairs of types have cutoffs of their own, `rcut`.
+OWN_CUTOFF = "/own-cutoff"
+
+
+def own_cutoff_expression(style: str) -> str | None:
+    """Return the energy of a pair style of which every pair has a cutoff of its own, None for an unknown style."""
+    known = registered("pair", style)
+    return None if known is None or not known.formula else f"({known.formula})*step(rcut-r)"
+
 
 #: Unit style -> the Coulomb constant LAMMPS uses, in energy times length over charge squared.
 COULOMB_CONSTANTS: dict[str, float] = {

@@ -7,13 +7,14 @@ written exactly or refused by name; what LAMMPS has no place for, such as endpoi
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from molrec.formats.forcefield_lammps_names import checked_name, number_of
+from molrec.formats.forcefield_lammps_names import checked_name, number_of, numbers_of
 from molrec.formats.forcefield_lammps_pair_writer import pair_lines
 from molrec.formats.forcefield_lammps_styles import COULOMB_CONSTANTS, CROSS_TERMS, STORED_LAYOUTS, Coefficient
 from molrec.formats.forcefield_rows import (
+    UREY_BRADLEY,
     degrees_of,
     note_annotations,
     number_text,
@@ -37,18 +38,20 @@ _WRITTEN = frozenset((*_BONDED, "atom", "pair"))
 _DEGREE_SLACK = 1e-9
 
 
-def write_lammps(path: Path, forcefield: ForceField, system: Frame | None, notes: Notes) -> None:  # noqa: ARG001 - the interface
+def write_lammps(path: Path, forcefield: ForceField, system: Frame | None, notes: Notes) -> None:
     """Write an include file; nothing is written when anything is refused.
 
     Args:
         path: The file.
         forcefield: In units LAMMPS has a style for.
-        system: Not looked at; the data file of the system is written by itself.
+        system: Left out, which is noted; its data file is written by itself.
         notes: Told what LAMMPS has no place for.
 
     Raises:
         SchemaError: LAMMPS has no word for something that decides an energy (``reject-ff-target``).
     """
+    if system is not None:
+        notes.lost("system", "is left out; an include file holds parameters; `molrec convert` writes the data file")
     path.write_text("".join(f"{line}\n" for line in _lines(forcefield, notes)), encoding="utf-8")
 
 
@@ -59,7 +62,8 @@ def _lines(forcefield: ForceField, notes: Notes) -> list[str]:
             _TARGET, f"units {forcefield.units}", "they are none of its unit styles; convert them first"
         )
     for style in forcefield.styles:
-        if style.category not in _WRITTEN:
+        spring = (style.category, style.name, style.expression) == ("urey_bradley", "harmonic", UREY_BRADLEY)
+        if style.category not in _WRITTEN and not spring:
             raise not_in_target(_TARGET, f"style {style.category} {style.name!r}", "it has no such terms")
     if forcefield.special_bonds is None:
         raise not_in_target(
@@ -72,7 +76,17 @@ def _lines(forcefield: ForceField, notes: Notes) -> list[str]:
     lines += [f"special_bonds {special}"]
     masses = list(_masses(forcefield, notes))
     pairs = pair_lines(forcefield, units, notes)
-    bonded = [line for kind in _BONDED for line in _kind_lines(kind, forcefield.of_category(kind), notes)]
+    springs = {row.name: row for style in forcefield.of_category("urey_bradley") for row in style}
+    angles = {row.name for style in forcefield.of_category("angle") if style.name == "harmonic" for row in style}
+    if springs.keys() - angles:
+        raise not_in_target(
+            _TARGET, f"urey_bradley {min(springs.keys() - angles)!r}", "it stands with a harmonic angle"
+        )
+    bonded = [
+        line
+        for kind in _BONDED
+        for line in _kind_lines(kind, forcefield.of_category(kind), springs if kind == "angle" else {}, notes)
+    ]
     styles = [line for line in (*pairs, *bonded) if line.split()[0].endswith("_style")]
     return lines + styles + masses + [line for line in (*pairs, *bonded) if line not in styles]
 
@@ -88,7 +102,7 @@ def _masses(forcefield: ForceField, notes: Notes) -> Iterator[str]:
             note_annotations(style, row, ("mass",), _TARGET, notes)
 
 
-def _kind_lines(kind: str, styles: Iterable[Style], notes: Notes) -> Iterator[str]:
+def _kind_lines(kind: str, styles: Iterable[Style], springs: Mapping[str, StyleRow], notes: Notes) -> Iterator[str]:
     styles = list(styles)
     for style in styles:
         if not len(style):
@@ -103,6 +117,9 @@ def _kind_lines(kind: str, styles: Iterable[Style], notes: Notes) -> Iterator[st
             what = f"row {row.name!r} of {kind} {style.name!r}"
             name = checked_name(row.name, what)
             lammps, words = _coefficients(kind, style, row, what)
+            if style.name == "harmonic" and row.name in springs:
+                k, r0 = numbers_of(springs[row.name], ("k", "r0"), what)
+                lammps, words = "charmm", [f"{words[0]} {number_text(k / 2.0)} {number_text(r0)}"]
             if owners.setdefault(name, style.name) != style.name:
                 raise not_in_target(_TARGET, what, f"{owners[name]!r} has a row of that name, and a type has one style")
             if lammps not in names:
@@ -117,8 +134,8 @@ def _kind_lines(kind: str, styles: Iterable[Style], notes: Notes) -> Iterator[st
     yield f"{kind}_style {'hybrid ' if hybrid else ''}{' '.join(names)}"
     for lammps in names:
         for line in lines[lammps]:
-            name, _, words = line.partition("\0")
-            yield f"{kind}_coeff {name} {lammps + ' ' if hybrid else ''}{words}"
+            name, _, coefficients = line.partition("\0")
+            yield f"{kind}_coeff {name} {lammps + ' ' if hybrid else ''}{coefficients}"
 
 
 def _coefficients(kind: str, style: Style, row: StyleRow, what: str) -> tuple[str, list[str]]:

@@ -19,16 +19,15 @@ from molrec.formats.forcefield_openmm_names import (
     RB_IMPROPER,
     SIGNED_TORSION,
     UNITS,
-    UREY_BRADLEY,
     stored_expression,
 )
 from molrec.formats.forcefield_openmm_nonbonded import Nonbonded
 from molrec.formats.forcefield_openmm_writer import write_openmm
 from molrec.formats.forcefield_openmm_xml import Element, read_tree
-from molrec.formats.forcefield_rows import TorsionTerm, free_name, torsion_parameters
+from molrec.formats.forcefield_rows import UREY_BRADLEY, TorsionTerm, free_name, torsion_parameters
 from molrec.formats.forcefield_source import ForceFieldContent, ForceFieldFormat
 from molrec.formats.notes import Notes
-from molrec.model.forcefield import ForceField, Style
+from molrec.model.forcefield import ForceField
 from molrec.model.forcefield_document import CATEGORY_ARITY
 
 __all__ = ["COULOMB", "FORMAT", "read_openmm"]
@@ -104,7 +103,7 @@ class _Reader:
         Raises:
             SchemaError: The file is damaged or holds what has no exact words.
         """
-        atoms = self._atom_types()
+        self._atom_types()
         found: dict[str, list[Element]] = {}
         for root in self._roots:
             for element in root.children:
@@ -121,7 +120,14 @@ class _Reader:
                     self._custom(element)
             else:
                 self._forces[tag](elements)
-        self._nonbonded.add_to(self._forcefield, self._roots[-1], atoms)
+        self._nonbonded.add_to(self._forcefield, self._roots[-1])
+        for name in sorted(self._classes.empty):
+            self._notes.lost(f"class {name!r}", "is one no type is of; its rows are left out")
+        if self._classes.undeclared:
+            self._notes.changed(
+                f"types {', '.join(sorted(self._classes.undeclared))}",
+                "are named but not declared; their rows are kept",
+            )
         return self._forcefield
 
     def _keep_settings(self, found: Mapping[str, Sequence[Element]]) -> None:
@@ -136,7 +142,7 @@ class _Reader:
 
     # -- atom types -------------------------------------------------------------------------------------------------
 
-    def _atom_types(self) -> Style:
+    def _atom_types(self) -> None:
         types = [
             element for root in self._roots for section in root.all("AtomTypes") for element in section.all("Type")
         ]
@@ -152,7 +158,6 @@ class _Reader:
             }
             mass = element.number("mass") if "mass" in element.attributes else None
             style.add(name, mass=mass, charge=charges.get(name), **annotations)
-        return style
 
     # -- bonded terms -----------------------------------------------------------------------------------------------
 
@@ -235,15 +240,14 @@ class _Reader:
             return
         found = [(element, self._classes.endpoints(element, 5)) for _, element in rows]
         key = endpoint_key_of(found)
-        if key is None:
-            raise rows[0][1].place.unsupported("torsions of maps that name types and classes side by side")
-        style = self._forcefield.define_style("cmap", "charmm", endpoint_key=key)
+        style = self._forcefield.define_style("cmap", "charmm", endpoint_key=key or "type")
         for (force, _), (element, endpoints) in zip(rows, found, strict=True):
             grid = grids.get(first[id(force)] + int(element.number("map")))
             if grid is None:
                 raise element.place.malformed(f"there is no map {element.get('map')}")
-            name = free_name(style, "-".join(end or "*" for end in endpoints.names))
-            style.add(name, endpoints.names[:4], mtom=endpoints.names[4], grid=grid)
+            for ends in [endpoints.names] if key is not None else self._classes.spelled_out(endpoints):
+                name = free_name(style, "-".join(end or "*" for end in ends))
+                style.add(name, ends[:4], mtom=ends[4], grid=grid)
 
     # -- custom forces ----------------------------------------------------------------------------------------------
 

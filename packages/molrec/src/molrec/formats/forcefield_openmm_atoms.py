@@ -33,6 +33,10 @@ class AtomClasses:
     def __init__(self) -> None:
         self._of_class: dict[str, list[str]] = {}
         self._types: set[str] = set()
+        #: Types that endpoints name and no file declares; OpenMM passes over them, here they stay in their rows.
+        self.undeclared: set[str] = set()
+        #: Classes of no type that had to be written out; rows of theirs are left out, as OpenMM does.
+        self.empty: set[str] = set()
 
     def add(self, name: str, atom_class: str | None) -> None:
         """Take an atom type."""
@@ -48,7 +52,7 @@ class AtomClasses:
             count: How many it has.
 
         Raises:
-            SchemaError: One is missing, given twice, or names nothing (``reject-ff-source-malformed``).
+            SchemaError: One is missing or given twice (``reject-ff-source-malformed``).
         """
         names, keys = [], []
         for number in range(1, count + 1):
@@ -60,18 +64,22 @@ class AtomClasses:
                     f"type{suffix} or class{suffix}"
                 )
             name = element.attributes[f"{stated[0]}{suffix}"]
-            if name and name not in (self._types if stated[0] == "type" else self._of_class):
-                raise element.place.malformed(f"<{element.tag}> names the {stated[0]} {name!r}, which is not declared")
+            if name and stated[0] == "type" and name not in self._types:
+                self.undeclared.add(name)
             names.append(name)
             keys.append(stated[0])
         return Endpoints(tuple(names), tuple(keys))
 
     def spelled_out(self, endpoints: Endpoints) -> list[tuple[str, ...]]:
-        """Return the endpoints as types, one tuple for each combination of the classes' types."""
-        choices = [
-            self._of_class[name] if key == "class" and name else [name]
-            for name, key in zip(endpoints.names, endpoints.keys, strict=True)
-        ]
+        """Return endpoints as types, one tuple for each combination of the classes' types.
+
+        A class that no type is of has none, so that nothing comes of it, as in OpenMM.
+        """
+        choices = []
+        for name, key in zip(endpoints.names, endpoints.keys, strict=True):
+            if key == "class" and name and name not in self._of_class:
+                self.empty.add(name)
+            choices.append(self._of_class.get(name, []) if key == "class" and name else [name])
         return list(itertools.product(*choices))
 
 

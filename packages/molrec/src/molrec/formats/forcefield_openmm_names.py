@@ -10,7 +10,6 @@ __all__ = [
     "RB_IMPROPER",
     "SIGNED_TORSION",
     "UNITS",
-    "UREY_BRADLEY",
     "openmm_expression",
     "stored_expression",
 ]
@@ -19,8 +18,6 @@ __all__ = [
 UNITS = {"length": "nm", "energy": "kJ/mol", "angle": "radian", "charge": "e", "mass": "dalton", "time": "ps"}
 #: OpenMM's Coulomb constant in kJ nm / (mol e^2): Avogadro e^2 / (4 pi epsilon0) of CODATA 2018.
 COULOMB = 138.93545764438198
-#: Energy of a stored Urey-Bradley spring between the outer atoms of an angle.
-UREY_BRADLEY = "0.5*k*(r-r0)^2"
 #: CHARMM's impropers in OpenMM; with a reference of 0 they are improper.harmonic.
 SIGNED_TORSION = "k*(theta-theta0)^2"
 #: improper.harmonic of any reference, as OpenMM can compute it.

@@ -82,6 +82,8 @@ class Nonbonded:
             for element in force.all("NBFixPair"):
                 endpoints = self._classes.endpoints(element, 2)
                 pairs = self._classes.spelled_out(endpoints)
+                if any(first == second for first, second in pairs):
+                    raise element.place.unsupported("<NBFixPair> of a type with itself, which still mixes as before")
                 self._nbfix += [
                     ((ends[0], ends[1]), element.number("sigma"), element.number("epsilon")) for ends in pairs
                 ]
@@ -106,13 +108,12 @@ class Nonbonded:
                     raise element.place.malformed(f"<{force.tag}> has the atom type {name!r} twice")
                 found[name] = atom
 
-    def add_to(self, forcefield: ForceField, root: Element, atoms: Style) -> None:
+    def add_to(self, forcefield: ForceField, root: Element) -> None:
         """Define the pair styles and the special bonds.
 
         Args:
             forcefield: Gets them.
             root: The outermost element, for foyer's ``combining_rule``.
-            atoms: The atom types; each of them must have parameters where a force has some.
 
         Raises:
             SchemaError: Both forces give Lennard-Jones energies (``reject-ff-source-unsupported``), or the combining
@@ -135,19 +136,16 @@ class Nonbonded:
             "coul": (0.0, 0.0, self._scales.get("coulomb14scale", 0.0)),
         }
         settings: dict[str, float | str] = {"mixing": str(_MIXING[rule])}
-        self._add_table(forcefield.define_style("pair", "lj/cut", settings), own, atoms, near=False, scale=1.0)
+        self._add_table(forcefield.define_style("pair", "lj/cut", settings), own, near=False, scale=1.0)
         if separate:
-            self._add_table(forcefield.define_style("pair14", "lj/cut", settings), own, atoms, near=True, scale=scale)
+            self._add_table(forcefield.define_style("pair14", "lj/cut", settings), own, near=True, scale=scale)
         if self._seen:
             forcefield.define_style("pair", "coul/cut", {"coulomb": COULOMB, "dielectric": 1.0})
 
-    def _add_table(self, style: Style, own: dict[str, _Atom], atoms: Style, *, near: bool, scale: float) -> None:
-        for row in atoms:
-            if row.name not in own:
-                continue
-            atom = own[row.name]
+    def _add_table(self, style: Style, own: dict[str, _Atom], *, near: bool, scale: float) -> None:
+        for name, atom in own.items():
             sigma = atom.sigma14 if near and atom.sigma14 is not None else atom.sigma
             epsilon = atom.epsilon14 if near and atom.epsilon14 is not None else atom.epsilon
-            style.add(row.name, (row.name, row.name), sigma=sigma, epsilon=scale * epsilon)
+            style.add(name, (name, name), sigma=sigma, epsilon=scale * epsilon)
         for ends, sigma, epsilon in self._nbfix:
             style.add(free_name(style, "-".join(ends)), ends, sigma=sigma, epsilon=scale * epsilon)

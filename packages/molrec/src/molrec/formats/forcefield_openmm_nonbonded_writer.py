@@ -151,7 +151,7 @@ def _add_near(
     missing = [name for name, well in own.items() if "sigma14" not in well]
     if missing or any(ends not in near for ends in crosses):
         raise not_in_target(
-            _TARGET, "style pair14 'lj/cut'", f"it must have the rows of the pair style; {missing} have none"
+            _TARGET, "style pair14 'lj/cut'", f"it must have the pair style's rows; {missing} have none"
         )
 
 
@@ -171,7 +171,8 @@ def _atoms_force(
         yield '  <UseAttributeFromResidue name="charge"/>'
     for name, well in atoms.items():
         own = {"charge": charges[name], **well} if charges is not None and by_type else well
-        yield f"  <Atom type={quoteattr(name)} {' '.join(f'{key}="{number_text(value)}"' for key, value in own.items())}/>"
+        numbers = " ".join(f'{key}="{number_text(value)}"' for key, value in own.items())
+        yield f"  <Atom type={quoteattr(name)} {numbers}/>"
     for (first, second), well in (crosses or {}).items():
         numbers = " ".join(f'{key}="{number_text(value)}"' for key, value in well.items())
         yield f"  <NBFixPair type1={quoteattr(first)} type2={quoteattr(second)} {numbers}/>"

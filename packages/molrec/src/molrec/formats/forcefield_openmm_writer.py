@@ -16,11 +16,10 @@ from molrec.formats.forcefield_openmm_names import (
     RB_IMPROPER,
     SIGNED_TORSION,
     UNITS,
-    UREY_BRADLEY,
     openmm_expression,
 )
 from molrec.formats.forcefield_openmm_nonbonded_writer import nonbonded_lines
-from molrec.formats.forcefield_rows import number_text, torsion_terms, whole
+from molrec.formats.forcefield_rows import UREY_BRADLEY, number_text, torsion_terms, whole
 from molrec.formats.forcefield_source import not_in_target
 from molrec.formats.notes import Notes
 from molrec.model.forcefield import ForceField, Style, StyleRow
@@ -44,18 +43,20 @@ _NONBONDED = ("pair", "pair14")
 type Attributes = dict[str, str]
 
 
-def write_openmm(path: Path, forcefield: ForceField, system: Frame | None, notes: Notes) -> None:  # noqa: ARG001
+def write_openmm(path: Path, forcefield: ForceField, system: Frame | None, notes: Notes) -> None:
     """Write a force-field XML file; nothing is written when anything is refused.
 
     Args:
         path: The file.
         forcefield: In nm and kJ/mol.
-        system: Not looked at; the format describes no system.
+        system: Left out, which is noted; the format describes none.
         notes: Told what OpenMM has no place for.
 
     Raises:
         SchemaError: OpenMM cannot compute something the force field holds (``reject-ff-target``).
     """
+    if system is not None:
+        notes.lost("system", "is left out; force-field XML describes no system")
     path.write_text("".join(f"{line}\n" for line in _lines(forcefield, notes)), encoding="utf-8")
 
 
@@ -236,7 +237,7 @@ def _custom(style: Style, what: str) -> Iterator[str]:
     if style.expression is not None:
         energy, names = style.expression, sorted(columns)
     elif known is not None and not known.orderings and (formula := known.expression(columns)):
-        energy, names = formula, [one.name for one in known.parameters if one.priced]
+        energy, names = formula, [one.name for one in known.parameters if one.priced and one.group is None]
     else:
         raise not_in_target(_TARGET, what, "its energy is not a formula of one variable")
     tag, parameter, child = _CUSTOM[style.category]

@@ -14,6 +14,7 @@ from molrec.model.forcefield import ForceField, Style, StyleRow
 from molrec.model.forcefield_document import UNIT_PRESETS, ForceFieldUnits
 
 __all__ = [
+    "UREY_BRADLEY",
     "TorsionTerm",
     "define",
     "degrees_of",
@@ -26,6 +27,8 @@ __all__ = [
     "whole",
 ]
 
+#: Energy of a spring between the outer atoms of an angle, the style ``harmonic`` of category ``urey_bradley``.
+UREY_BRADLEY = "0.5*k*(r-r0)^2"
 #: How far apart, in units in the last place, degrees are looked for that give the same radians.
 _REACH = 4
 
@@ -125,11 +128,11 @@ def preset_of(forcefield: ForceField, presets: Iterable[str] = UNIT_PRESETS) -> 
     if stated.preset is not None:
         return stated.preset if stated.preset in presets else None
     resolved = stated.resolved()
-    for name in presets:
-        own = UNIT_PRESETS[name]
-        if all(resolved.get(quantity) == unit for quantity, unit in own.items() if quantity in ("length", "energy")):
-            return name if {"length", "energy"} <= own.keys() else None
-    return None
+    if not {"length", "energy"} <= resolved.keys():
+        return None
+    # time decides no energy
+    wanted = {quantity: unit for quantity, unit in resolved.items() if quantity != "time"}
+    return next((name for name in presets if wanted.items() <= UNIT_PRESETS[name].items()), None)
 
 
 def note_annotations(style: Style, row: StyleRow, written: Iterable[str], target: str, notes: Notes) -> None:

@@ -179,7 +179,8 @@ def write_forcefield(
 
     Raises:
         SchemaError: No format fits (``reject-ff-source-unknown``), or the format has no word for something that
-            decides an energy (``reject-ff-target``). Nothing is written then.
+            decides an energy (``reject-ff-target``), or the numbers have another meaning than version 1 gives them
+            (``reject-ff-other-meaning``). Nothing is written then.
     """
     path = Path(path)
     own = Notes() if notes is None else notes
@@ -195,6 +196,7 @@ def write_forcefield(
         found = _named(format_name)
     if found.write is None:
         raise SchemaError(f"{path}: files in the format {found.name!r} are read, never written", UNKNOWN)
+    forcefield.require_understood()
     forcefield.to_section()
     found.write(path, forcefield, system, own)
     if notes is None:
