@@ -1,4 +1,4 @@
-"""One record's run as it is written: which blocks of each frame are updates (``docs/spec/trajectory.md``, three states).
+"""One record's run as it is written: which blocks of each frame are updates (``docs/spec/collection.md``).
 
 A storage that keeps frame after frame hands each one here and writes what comes back: the blocks that changed, every
 per-step value, step and time, and the box where it changed. Nothing carries over from one record to the next.
@@ -44,13 +44,17 @@ class RecordRun:
 
     def __init__(self, schema: SequenceSchema, sections: SectionRows) -> None:
         self._sections = sections
+        self.restart()
+        self.declare(schema)
+
+    def restart(self) -> None:
+        """Begin with the next record, whose other sections are like this one's."""
         self._latest: dict[str, Presentation] = {}
         self._box: Box | None = None
         self._step: int | None = None
         self._has_times: bool | None = None
         #: Frames taken so far.
         self.frames = 0
-        self.declare(schema)
 
     def declare(self, schema: SequenceSchema) -> None:
         """Go on under a declaration that has grown."""

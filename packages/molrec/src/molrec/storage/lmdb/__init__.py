@@ -1,0 +1,1 @@
+"""Collections in one LMDB file, ``*.mrec.lmdb`` (``docs/spec/lmdb.md``). Knows nothing of Zarr."""
