@@ -46,6 +46,9 @@ def read_everything(location: Path) -> None:
     with mr.open(location) as record:
         for section in (record.meta, record.sections, record.frame, record.system, record.status, record.method):
             repr(section)
+        for mapping in (record.observables, record.metrics):
+            for name in mapping or ():
+                repr(mapping and mapping[name])
         trajectory = record.trajectory
         if trajectory is None:
             return

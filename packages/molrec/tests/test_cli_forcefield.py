@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 import molrec as mr
 from molrec.cli.app import app
 from molrec.conversion import convert
+from molrec.forcefield import energy
 from molrec.forcefield_conversion import convert_forcefield, load_forcefield
 
 from .refusals import refused
@@ -89,6 +90,17 @@ def test_a_system_and_its_force_field_become_one_record(folder: Path) -> None:
         assert record.forcefield is not None
         assert record.forcefield.style("pair", "lj/cut").params["cutoff"] == 10.0
         assert record.meta["modules"] == {"forcefield": {"version": [1, 0]}}
+
+
+def test_the_record_of_a_system_is_priced_whole(folder: Path) -> None:
+    convert([folder / "ff.in", folder / "ethane.data"], folder / "ethane.mrec", forcefield=True)
+    with mr.open(folder / "ethane.mrec") as record:
+        whole = record.joined()
+        assert {"x", "type", "mass", "id"} <= set(whole["atoms"].columns)
+        assert record.forcefield is not None
+        found = energy(whole, record.forcefield)
+    assert found.styles["bond.harmonic"] == pytest.approx(268.0 * (1.6 - 1.529) ** 2, rel=1e-12)
+    assert found.total == pytest.approx(found.styles["bond.harmonic"], rel=1e-12)
 
 
 def test_the_commands_print_what_they_did(folder: Path) -> None:

@@ -351,3 +351,22 @@ def test_units_of_a_frame() -> None:
     assert frame.units == {"length": "nm", "energy": "kJ/mol"}
     with refused("reject-units", "units", "3"):
         mr.Frame(meta={"units": 3}).units  # noqa: B018 - refused when looked at
+
+
+def test_the_whole_of_a_frame_is_system_and_trajectory(tmp_path: Path, stored: Stored) -> None:
+    system = mr.Frame({"atoms": mr.Block({"id": u64(5, 6), "mass": [1.0, 2.0]})}, meta={"units": {"preset": "real"}})
+    frame = mr.Frame({"atoms": mr.Block({"id": u64(5, 6), "x": [0.0, 1.0]})}, box=mr.Box(np.eye(3)))
+    with mr.TrajectoryWriter(tmp_path / "a.mrec", mr.SequenceSchema.from_frames([frame]), system=system) as writer:
+        writer.append(frame)
+    with mr.open(stored(tmp_path / "a.mrec")) as record:
+        whole = record.joined()
+    assert {name: values.tolist() for name, values in whole["atoms"].items()} == {
+        "id": [5, 6], "mass": [1.0, 2.0], "x": [0.0, 1.0],
+    }  # fmt: skip
+    assert (whole.units, whole.box) == ({"preset": "real"}, frame.box)
+    mr.write(tmp_path / "b.mrec", frame=frame)
+    with mr.open(tmp_path / "b.mrec") as record:
+        assert record.joined() == frame
+    mr.write(tmp_path / "c.mrec", status={"state": "running"})
+    with mr.open(tmp_path / "c.mrec") as record, refused("reject-no-frames", "c.mrec"):
+        record.joined()

@@ -21,8 +21,12 @@ if TYPE_CHECKING:
     from molrec.model.forcefield_section import ForceFieldSection
     from molrec.model.frame import Frame
     from molrec.model.meta import Meta
+    from molrec.model.observable import Observable
     from molrec.model.schema import SequenceSchema
     from molrec.precision import on_grid, quantize, quantum
+    from molrec.storage.lmdb.collection_reader import open_collection
+    from molrec.storage.lmdb.collection_writer import CollectionWriter
+    from molrec.storage.zarr.metrics_writer import MetricsWriter
     from molrec.storage.zarr.packing import pack, unpack
     from molrec.storage.zarr.record import Record
     from molrec.storage.zarr.record import open_record as open  # noqa: A004 - as in tarfile and zipfile
@@ -38,13 +42,16 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "CANONICAL_COLUMNS": ("molrec.vocabulary", "CANONICAL_COLUMNS"),
     "Block": ("molrec.model.block", "Block"),
     "Box": ("molrec.model.box", "Box"),
+    "CollectionWriter": ("molrec.storage.lmdb.collection_writer", "CollectionWriter"),
     "Finding": ("molrec.validation", "Finding"),
     "ForceField": ("molrec.model.forcefield", "ForceField"),
     "ForceFieldSection": ("molrec.model.forcefield_section", "ForceFieldSection"),
     "FormatError": ("molrec.errors", "FormatError"),
     "Frame": ("molrec.model.frame", "Frame"),
     "Meta": ("molrec.model.meta", "Meta"),
+    "MetricsWriter": ("molrec.storage.zarr.metrics_writer", "MetricsWriter"),
     "MolrecError": ("molrec.errors", "MolrecError"),
+    "Observable": ("molrec.model.observable", "Observable"),
     "Record": ("molrec.storage.zarr.record", "Record"),
     "SchemaError": ("molrec.errors", "SchemaError"),
     "SequenceSchema": ("molrec.model.schema", "SequenceSchema"),
@@ -53,6 +60,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "coarse_grain": ("molrec.model.coarse_graining", "coarse_grain"),
     "on_grid": ("molrec.precision", "on_grid"),
     "open": ("molrec.storage.zarr.record", "open_record"),
+    "open_collection": ("molrec.storage.lmdb.collection_reader", "open_collection"),
     "parse_style_block_name": ("molrec.model.forcefield_document", "parse_style_block_name"),
     "style_block_name": ("molrec.model.forcefield_document", "style_block_name"),
     "pack": ("molrec.storage.zarr.packing", "pack"),
@@ -68,13 +76,16 @@ __all__ = [
     "CANONICAL_COLUMNS",
     "Block",
     "Box",
+    "CollectionWriter",
     "Finding",
     "ForceField",
     "ForceFieldSection",
     "FormatError",
     "Frame",
     "Meta",
+    "MetricsWriter",
     "MolrecError",
+    "Observable",
     "Record",
     "SchemaError",
     "SequenceSchema",
@@ -83,6 +94,7 @@ __all__ = [
     "coarse_grain",
     "on_grid",
     "open",
+    "open_collection",
     "pack",
     "parse_style_block_name",
     "quantize",

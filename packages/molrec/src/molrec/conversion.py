@@ -198,13 +198,15 @@ def _with_forcefield(
     select: slice,
     profile: str,
 ) -> Conversion:
-    from molrec.formats.described import HeldFrame, described
+    from molrec.formats.described import HeldFrame, NumberedTypes, described
     from molrec.formats.forcefield_source import read_forcefield
 
     first, *others = inputs
     content = read_forcefield(first, units=units, notes=job.notes)
     found = [formats().for_reading(path, source_format) for path in others]
     opened = [one.open_source(path) for one, path in zip(found, others, strict=True) if one.open_source]
+    if content.system is None and (content.forcefield.source or {}).get("format") == "lammps":
+        opened = [NumberedTypes(source) for source in opened]
     if content.system is not None:
         opened = described(HeldFrame(str(first), content.system, content.forcefield.units), opened)
     if not opened:

@@ -19,6 +19,7 @@ from molrec.model.block import Block
 from molrec.model.box import Box
 from molrec.model.frame import Frame
 from molrec.model.schema import ColumnSchema
+from molrec.section_facts import metrics_facts, observables_facts
 from molrec.storage.zarr.array_reader import ArrayReader
 from molrec.storage.zarr.block_reader import BlockReader
 from molrec.storage.zarr.record import SECTIONS, Record, open_record
@@ -34,7 +35,8 @@ def inspect_record(location: Any) -> dict[str, Any]:
     """Return the facts about a record as a finite JSON document.
 
     Keys: ``path``, ``form`` (folder, packed or store), ``bytes``, ``meta``, ``sections``, ``unknown``, and, where they
-    are there, ``system``, ``frame`` and ``trajectory``. Sizes are None for a store that cannot be listed with sizes.
+    are there, ``system``, ``frame``, ``trajectory``, ``method``, ``status``, ``observables`` and ``metrics``. Sizes are
+    None for a store that cannot be listed with sizes.
 
     Raises:
         FormatError: Not a record, or one that is damaged where it is looked at.
@@ -54,6 +56,12 @@ def inspect_record(location: Any) -> dict[str, Any]:
                 facts[name] = _frame_facts(name, frame, sizes)
         if record.trajectory is not None:
             facts["trajectory"] = _trajectory_facts(record, record.trajectory, sizes)
+        documents = {"method": record.method, "status": record.status}
+        facts |= {name: document for name, document in documents.items() if document is not None}
+        if record.observables is not None:
+            facts["observables"] = observables_facts(record.observables)
+        if record.metrics is not None:
+            facts["metrics"] = metrics_facts(record.metrics)
         return facts
 
 

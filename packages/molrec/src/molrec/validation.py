@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any, Literal
 
 import numpy as np
@@ -20,12 +21,15 @@ from molrec.model.references import check_rows, is_absolute
 from molrec.model.relations import same_container_references
 from molrec.model.schema import BlockSchema
 from molrec.precision import on_grid
+from molrec.section_findings import document_findings, metrics_findings, observables_findings
 from molrec.storage.zarr import names
 from molrec.storage.zarr.array_reader import ArrayReader
 from molrec.storage.zarr.block_reader import BlockReader
 from molrec.storage.zarr.forcefield_group import FORCEFIELD, read_forcefield_group
 from molrec.storage.zarr.frame_group import read_frame_group
 from molrec.storage.zarr.journal import JOURNAL_NAME
+from molrec.storage.zarr.metrics_log import METRICS
+from molrec.storage.zarr.observables_group import OBSERVABLES
 from molrec.storage.zarr.record import SECTIONS, open_source
 from molrec.storage.zarr.root import list_sections, read_meta, require_root
 from molrec.storage.zarr.sources import Source, read_document
@@ -115,6 +119,13 @@ class _Validation:
             yield from self._attempt(FORCEFIELD, lambda: read_forcefield_group(self._source, read_meta(self._source)))
         if names.TRAJECTORY in sections:
             yield from self._check_trajectory()
+        for name in ("method", "status"):
+            if name in sections:
+                yield from starmap(Finding, document_findings(self._source, name))
+        if OBSERVABLES in sections:
+            yield from starmap(Finding, observables_findings(self._source))
+        if METRICS in sections:
+            yield from starmap(Finding, metrics_findings(self._source))
 
     def _sections(self) -> tuple[str, ...] | Finding:
         try:

@@ -554,5 +554,5 @@ def test_molrs_refuses_what_breaks_a_rule_that_spans_blocks(name: str, tmp_path:
     if name in MOLRS_READS:
         molrs_adapter.record(root)
         return
-    with pytest.raises(ValueError, match="row|absent"):
+    with pytest.raises(ValueError, match=r"row|absent"):
         molrs_adapter.record(root)

@@ -42,13 +42,17 @@ def _tree(facts: Mapping[str, Any]) -> Tree:
     for name, section in facts["sections"].items():
         unknown = ", unknown" if name in facts["unknown"] else ""
         branch = tree.add(f"[bold cyan]{escape(name)}[/]  [dim]{_size(section['bytes'])}{unknown}[/]")
-        if name == "meta":
-            for key, value in facts["meta"].items():
+        if name in ("meta", "method", "status"):
+            for key, value in facts[name].items():
                 branch.add(f"{escape(key)} = {_value(value)}")
         elif name in ("system", "frame"):
             _add_frame(branch, facts[name])
         elif name == "trajectory":
             _add_trajectory(branch, facts["trajectory"])
+        elif name == "observables":
+            _add_observables(branch, facts["observables"])
+        elif name == "metrics":
+            _add_metrics(branch, facts["metrics"])
     return tree
 
 
@@ -92,6 +96,28 @@ def _add_trajectory(branch: Tree, facts: Mapping[str, Any]) -> None:
             between = f"  {entry['least']:.6g} to {entry['most']:.6g}" if _numeric(entry) else ""
             missing = f", none in {entry['missing']:,} frames" if "missing" in entry else ""
             node.add(f"{escape(key)} [dim]{entry['tag']}[/]{between}{missing}")
+
+
+def _add_observables(branch: Tree, facts: Mapping[str, Any]) -> None:
+    from rich.markup import escape
+
+    for name, stated in facts.items():
+        shape = "frame" if stated["shape"] is None else f"{stated['dtype']} {stated['shape']}"
+        unit = f" ({stated['unit']})" if stated.get("unit") is not None else ""
+        over = ", over time" if stated["time_dependent"] else ""
+        line = f"[bold]{escape(name)}[/]  {escape(f'{stated["kind"]}, {shape}{unit}{over}')}"
+        branch.add(f"{line}  [dim]{escape(stated['description'])}[/]")
+
+
+def _add_metrics(branch: Tree, facts: Mapping[str, Any]) -> None:
+    from rich.markup import escape
+
+    for key, series in facts["series"].items():
+        steps = f", steps {series['steps']['least']} to {series['steps']['most']}" if "steps" in series else ""
+        between = f"  {series['least']:.6g} to {series['most']:.6g}" if _numeric(series) else ""
+        branch.add(f"[bold]{escape(key)}[/]  {series['count']:,} entries{steps}{between}")
+    if not facts["closed"]:
+        branch.add("[dim]not closed: series are those of the log[/]")
 
 
 def _add_columns(branch: Tree, block: Mapping[str, Any]) -> None:

@@ -19,11 +19,12 @@ def plot(
         Path | None, typer.Argument(help="PNG to write; the record's name with .png if not given.")
     ] = None,
     keys: Annotated[
-        str | None, typer.Option(metavar="KEY,KEY", help="Per-step keys; all scalars if not given.")
+        str | None,
+        typer.Option(metavar="KEY,KEY", help="Per-step keys, metrics, observables; all per-step scalars if not given."),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a PNG that is there.")] = False,
 ) -> None:
-    """Draw per-step scalars, such as energies and the temperature, over time or step."""
+    """Draw per-step scalars, such as energies and the temperature, metrics, or observables, over time or step."""
     from molrec.plotting import plot_series
 
     target = Path(f"{Path(path).name.removesuffix('.zip').removesuffix('.mrec')}.png") if output is None else output

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+
+from molrec.dtypes import STRING
 from molrec.formats.notes import Notes
 from molrec.formats.pairing import PairedSource, Topology, UniformPairedSource
 from molrec.formats.series import FrameSource, UniformSource
 from molrec.model.frame import Frame
 
-__all__ = ["HeldFrame", "described"]
+__all__ = ["HeldFrame", "NumberedTypes", "described"]
 
 
 class HeldFrame:
@@ -49,3 +52,35 @@ def described(system: FrameSource, sources: list[FrameSource]) -> list[FrameSour
         UniformPairedSource(topology, source) if isinstance(source, UniformSource) else PairedSource(topology, source)
         for source in sources
     ]
+
+
+class NumberedTypes:
+    """Frames whose types have numbers and no names, with the numbers for names, as LAMMPS' force fields call them.
+
+    Args:
+        source: The frames.
+    """
+
+    def __init__(self, source: FrameSource) -> None:
+        self.name = source.name
+        self.units = source.units
+        self._source = source
+
+    def count(self) -> int | None:
+        """Return the number of frames where that is known without reading them."""
+        return self._source.count()
+
+    def frames(self, notes: Notes) -> Iterator[Frame]:
+        """Yield the frames from the first one on.
+
+        Raises:
+            FormatError: The file is damaged.
+        """
+        for frame in self._source.frames(notes):
+            for name in frame:
+                block = frame[name]
+                if "type_id" in block and "type" not in block:
+                    numbers, inverse = np.unique(block["type_id"], return_inverse=True)
+                    block["type"] = np.array([str(number) for number in numbers.tolist()], dtype=STRING)[inverse]
+                    block.set_validity("type", block.validity("type_id"))
+            yield frame

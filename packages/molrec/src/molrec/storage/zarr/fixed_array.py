@@ -36,7 +36,7 @@ def write_fixed_array(
 def _encode_chunks(values: Array, layout: ArrayLayout) -> list[bytes]:
     assert layout.pipeline is not None
     if not layout.shape:
-        return [layout.pipeline.encode(values)]
+        return [layout.pipeline.encode(values.reshape(1))]  # a row of it: a single string would lose its array
     rows = layout.chunk_rows
     starts = range(0, layout.rows, rows)
     return [layout.pipeline.encode(pad_chunk(values[start : start + rows], layout)) for start in starts]

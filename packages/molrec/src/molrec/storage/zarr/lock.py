@@ -52,6 +52,27 @@ class WriterLock:
                 "reject-second-writer",
             ) from error
 
+    @classmethod
+    def joining(cls, root: Path) -> Self:
+        """Share the lock this process holds on a record, or take it; the last to release it gives the record free.
+
+        Raises:
+            SchemaError: Another process holds the record (``reject-second-writer``).
+        """
+        state = os.stat(root / "zarr.json")
+        for lock in list(_held):
+            if lock._file is not None and os.path.samestat(os.fstat(lock._file), state):
+                joined = cls.__new__(cls)
+                joined._file = os.dup(lock._file)  # one open file, which stays locked until every copy is closed
+                _held.add(joined)
+                return joined
+        return cls(root)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this lock was not released; in a forked child it was."""
+        return self._file is not None
+
     def release(self) -> None:
         """Give the record free; safe to call twice."""
         if self._file is not None:

@@ -16,10 +16,19 @@ from molrec.model.schema import SequenceSchema
 from molrec.storage.zarr import names
 from molrec.storage.zarr.files import TEMPORARY, sync_directory
 from molrec.storage.zarr.forcefield_group import read_forcefield_group, stamped_meta
-from molrec.storage.zarr.frame_group import group_attributes, read_frame_group
+from molrec.storage.zarr.frame_group import read_frame_group
 from molrec.storage.zarr.lock import WriterLock
+from molrec.storage.zarr.metrics_group import MetricsReader, read_metrics
+from molrec.storage.zarr.observables_group import ObservablesReader, read_observables
 from molrec.storage.zarr.packing import pack
-from molrec.storage.zarr.root import create_root, list_sections, read_meta, refuse_existing, require_root
+from molrec.storage.zarr.root import (
+    create_root,
+    list_sections,
+    read_meta,
+    read_section_document,
+    refuse_existing,
+    require_root,
+)
 from molrec.storage.zarr.sources import DirectorySource, Source, StoreSource, ZipSource, read_document
 from molrec.storage.zarr.trajectory_reader import TrajectoryReader, TrajectoryView
 from molrec.storage.zarr.trajectory_writer import TrajectoryWriter
@@ -27,6 +36,8 @@ from molrec.storage.zarr.trajectory_writer import TrajectoryWriter
 if TYPE_CHECKING:
     from molrec.model.forcefield import ForceField
     from molrec.model.forcefield_section import ForceFieldSection
+    from molrec.model.metrics import MetricSeries
+    from molrec.model.observable import Observable
 
 __all__ = ["SECTIONS", "Record", "open_record", "open_source", "put_in_place", "write_record"]
 
@@ -116,6 +127,28 @@ class Record:
         document = read_document(self.source, names.TRAJECTORY)
         return None if document is None else TrajectoryReader(self.source, document)
 
+    def joined(self, index: int = 0) -> Frame:
+        """Return the whole of one frame: the blocks of the system and of a frame of the trajectory, as one frame.
+
+        Without a trajectory it is the ``frame`` section; arrays are shared and read-only. This is what a force field
+        prices.
+
+        Args:
+            index: Frame of the trajectory.
+
+        Raises:
+            SchemaError: The record has neither a trajectory nor a frame (``reject-no-frames``).
+        """
+        from molrec.model.collection import joined_frame
+
+        trajectory = self.trajectory
+        if trajectory is not None:
+            return joined_frame(self.system, _without_shared_ids(trajectory[index], self.system))
+        found = self.frame if self.frame is not None else self.system
+        if found is None:
+            raise SchemaError(f"{self.source.name} has no trajectory, frame or system", "reject-no-frames")
+        return found
+
     @cached_property
     def forcefield(self) -> ForceField | None:
         """The ``forcefield`` section as an object; its numbers are those stored, in the units it states.
@@ -135,17 +168,41 @@ class Record:
 
     @cached_property
     def status(self) -> dict[str, Any] | None:
-        """The ``status`` document."""
-        return self._document("status")
+        """The ``status`` document.
+
+        Raises:
+            FormatError: It breaks a rule (``docs/spec/status-and-method.md``).
+        """
+        return read_section_document(self.source, "status")
 
     @cached_property
     def method(self) -> dict[str, Any] | None:
-        """The ``method`` document."""
-        return self._document("method")
+        """The ``method`` document.
 
-    def _document(self, name: str) -> dict[str, Any] | None:
-        document = read_document(self.source, name)
-        return None if document is None else dict(group_attributes(document, f"{self.source.name}: {name}"))
+        Raises:
+            FormatError: It breaks a rule (``docs/spec/status-and-method.md``).
+        """
+        return read_section_document(self.source, "method")
+
+    @cached_property
+    def observables(self) -> ObservablesReader | None:
+        """The ``observables`` section: a mapping from name to `Observable`; values are read when one is looked up.
+
+        Raises:
+            FormatError: The section breaks the format (``docs/spec/observables.md``).
+        """
+        return read_observables(self.source)
+
+    @cached_property
+    def metrics(self) -> MetricsReader | None:
+        """The ``metrics`` section, as it was when first asked for: a mapping from key to series.
+
+        A series has ``values`` (f64), ``steps`` (i64 or None) and ``wall_time`` (strings).
+
+        Raises:
+            FormatError: The section breaks the format (``docs/spec/metrics.md``).
+        """
+        return read_metrics(self.source)
 
     def close(self) -> None:
         """Release files; arrays already handed out stay valid."""
@@ -161,6 +218,19 @@ class Record:
         return f"<Record {self.source.name}: {', '.join(self.sections)}>"
 
 
+def _without_shared_ids(frame: Frame, system: Frame | None) -> Frame:
+    """Leave out the identifiers a frame repeats from the system, with which they agree."""
+    shared = [
+        name for name in frame if system is not None and name in system and "id" in frame[name] and "id" in system[name]
+    ]
+    if not shared:
+        return frame
+    blocks = {name: block.copy() if name in shared else block for name, block in frame.items()}
+    for name in shared:
+        del blocks[name]["id"]
+    return Frame._trusted(blocks, frame.meta, frame.box)
+
+
 # -- writing --------------------------------------------------------------------------------------------------------
 
 
@@ -170,8 +240,10 @@ def write_record(
     system: Frame | None = None,
     trajectory: Iterable[Frame] | None = None,
     forcefield: ForceField | ForceFieldSection | None = None,
+    observables: Mapping[str, Observable] | None = None,
     status: Mapping[str, Any] | None = None,
     method: Mapping[str, Any] | None = None,
+    metrics: Mapping[str, MetricSeries] | None = None,
     meta: Mapping[str, Any] | None = None,
     *,
     overwrite: bool = False,
@@ -186,8 +258,10 @@ def write_record(
         system: The static part of the system.
         trajectory: Frames; a trajectory reader or view brings its steps, times and declaration along.
         forcefield: A force field, as an object or a section.
+        observables: Observables by name.
         status: Status document.
         method: Method document.
+        metrics: Series by key, as `Record.metrics` gives them.
         meta: Meta document; ``molrec_version`` is stamped.
         overwrite: Replace the known sections of a record that is there; its unknown nodes and foreign files stay.
         profile: ``live`` or ``archive`` extents for the trajectory.
@@ -219,7 +293,7 @@ def write_record(
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         stated = meta if section is None else stamped_meta(meta, section.version)
-        create_root(temporary, stated, frames, documents, section)
+        create_root(temporary, stated, frames, documents, section, observables, metrics)
         if trajectory is not None:
             _write_trajectory(temporary, trajectory, profile, compression)
         put_in_place(temporary, target, overwrite)

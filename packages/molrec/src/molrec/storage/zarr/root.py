@@ -17,12 +17,25 @@ from molrec.storage.zarr.files import sync_directory, sync_tree, write_document
 from molrec.storage.zarr.forcefield_group import FORCEFIELD, write_forcefield_group
 from molrec.storage.zarr.frame_group import group_attributes, write_frame_group
 from molrec.storage.zarr.layout import group_document
+from molrec.storage.zarr.metrics_group import check_metrics, write_metrics
+from molrec.storage.zarr.observables_group import OBSERVABLES, check_observables, write_observables
 from molrec.storage.zarr.sources import Source, read_document
 
 if TYPE_CHECKING:
     from molrec.model.forcefield_section import ForceFieldSection
+    from molrec.model.metrics import MetricSeries
+    from molrec.model.observable import Observable
 
-__all__ = ["MOLREC_VERSION", "create_root", "list_sections", "read_meta", "require_root", "stamp_meta"]
+__all__ = [
+    "MOLREC_VERSION",
+    "create_root",
+    "list_sections",
+    "prepare_document",
+    "read_meta",
+    "read_section_document",
+    "require_root",
+    "stamp_meta",
+]
 
 #: The newest version of the format; writers stamp it, readers accept 1 up to it.
 MOLREC_VERSION = 1
@@ -56,6 +69,52 @@ def stamp_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
     return {_VERSION_KEY: MOLREC_VERSION, **document}
 
 
+def check_document(name: str, document: Mapping[str, Any], where: str) -> None:
+    """Check the ``status`` or ``method`` document of a record.
+
+    Raises:
+        SchemaError: It breaks a rule of its section (``docs/spec/status-and-method.md``).
+    """
+    if name == "status":
+        from molrec.model.status import check_status
+
+        check_status(document, where)
+    elif name == "method":
+        from molrec.model.method import check_method
+
+        check_method(document, where)
+
+
+def prepare_document(name: str, document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the document of a section to write: a copy, finite JSON, by the rules of its section.
+
+    Raises:
+        SchemaError: Not finite JSON (``reject-json-meta-non-finite``, ``reject-meta-tag-mismatch``), or it breaks a
+            rule of its section.
+    """
+    prepared: dict[str, Any] = typedjson.coerce("json", dict(document), name)
+    check_document(name, prepared, name)
+    return prepared
+
+
+def read_section_document(source: Source, name: str) -> dict[str, Any] | None:
+    """Return the document of ``status`` or ``method``, or None when the section is not there.
+
+    Raises:
+        FormatError: It breaks a rule of its section.
+    """
+    document = read_document(source, name)
+    if document is None:
+        return None
+    where = f"{source.name}: {name}"
+    attributes = dict(group_attributes(document, where))
+    try:
+        check_document(name, attributes, where)
+    except SchemaError as error:
+        raise FormatError(error.message, error.rule) from error
+    return attributes
+
+
 def refuse_existing(path: Path) -> None:
     """Refuse to write where something lies already.
 
@@ -75,8 +134,10 @@ def create_root(
     frames: Mapping[str, Frame],
     documents: Mapping[str, Mapping[str, Any]] | None = None,
     forcefield: ForceFieldSection | None = None,
+    observables: Mapping[str, Observable] | None = None,
+    metrics: Mapping[str, MetricSeries] | None = None,
 ) -> None:
-    """Create a record folder with its meta document, frame-shaped sections and document sections, in one step.
+    """Create a record folder with its meta document and every section but a trajectory, in one step.
 
     A force-field section is one that was checked.
 
@@ -93,7 +154,9 @@ def create_root(
     rows = {name: {inner: block.rows for inner, block in frame.items()} for name, frame in frames.items()}
     for name, frame in frames.items():
         check_frame(frame, rows, f"/{name}")
-    attributes = {name: typedjson.coerce("json", dict(document), name) for name, document in (documents or {}).items()}
+    attributes = {name: prepare_document(name, document) for name, document in (documents or {}).items()}
+    check_observables(observables or {}, {"system": None, "frame": None, **rows})
+    check_metrics(metrics or {})
     temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
@@ -105,6 +168,10 @@ def create_root(
             write_frame_group(temporary / name, frame)
         if forcefield is not None:
             write_forcefield_group(temporary / FORCEFIELD, forcefield)
+        if observables is not None:
+            write_observables(temporary / OBSERVABLES, observables)
+        if metrics is not None:
+            write_metrics(temporary, metrics)
         sync_tree(temporary)
         refuse_existing(path)
         os.rename(temporary, path)
