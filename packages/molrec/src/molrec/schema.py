@@ -1,7 +1,8 @@
 """The machine-readable side of the specification: ``python -m molrec.schema [FOLDER]`` writes it.
 
 ``core/vocabulary.json`` maps each canonical column to its dtype, for other implementations to compare their own tables
-with (``docs/spec/vocabulary.md``).
+with (``docs/spec/vocabulary.md``). The JSON Schemas are those of the documents a record holds; what a schema cannot say,
+such as the tables a force field's styles must have, the chapters of the specification do.
 """
 
 from __future__ import annotations
@@ -11,6 +12,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel
+
+from molrec.model.forcefield_document import ForceFieldDocument
+from molrec.model.method import MethodDocument
+from molrec.model.status import StatusDocument
 from molrec.vocabulary import CANONICAL_COLUMNS
 
 __all__ = ["documents", "export"]
@@ -18,7 +24,16 @@ __all__ = ["documents", "export"]
 
 def documents() -> dict[str, Any]:
     """Return every exported document by its path below the folder."""
-    return {"core/vocabulary.json": dict(sorted(CANONICAL_COLUMNS.items()))}
+    return {
+        "core/forcefield.schema.json": _schema_of(ForceFieldDocument),
+        "core/method.schema.json": _schema_of(MethodDocument),
+        "core/status.schema.json": _schema_of(StatusDocument),
+        "core/vocabulary.json": dict(sorted(CANONICAL_COLUMNS.items())),
+    }
+
+
+def _schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema(mode="validation")}
 
 
 def export(folder: Path) -> list[Path]:
