@@ -1,8 +1,8 @@
 """The machine-readable side of the specification: ``python -m molrec.schema [FOLDER]`` writes it.
 
 ``core/vocabulary.json`` maps each canonical column to its dtype, for other implementations to compare their own tables
-with (``docs/spec/vocabulary.md``). The JSON Schemas are those of the documents a record holds; what a schema cannot say,
-such as the tables a force field's styles must have, the chapters of the specification do.
+with (``docs/spec/vocabulary.md``). The JSON Schemas are those of the documents a record holds; what a schema cannot
+say, such as the tables a force field's styles must have, the chapters of the specification do.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, Any
 
 from molrec.model.forcefield_document import ForceFieldDocument
 from molrec.model.method import MethodDocument
 from molrec.model.status import StatusDocument
 from molrec.vocabulary import CANONICAL_COLUMNS
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 __all__ = ["documents", "export"]
 
