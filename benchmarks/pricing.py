@@ -70,6 +70,7 @@ def openmm_energy(frame: mr.Frame, field: mr.ForceField) -> Callable[[], object]
     if importlib.util.find_spec("openmm") is None or importlib.util.find_spec("molrec.interop.openmm") is None:
         return None
     import openmm
+
     from molrec.interop.openmm import to_openmm
 
     context = openmm.Context(
