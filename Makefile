@@ -17,7 +17,7 @@ export PYTHON
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help venv demo test test-engines test-robustness coverage lint format bench docs clean FORCE
+.PHONY: help venv engines demo test test-engines test-robustness coverage lint format bench docs clean FORCE
 
 help: ## list the targets
 	@echo "usage: make TARGET"
@@ -53,6 +53,8 @@ $(ENGINES): $(DEV) requirements-engines.txt
 	@touch $@
 
 venv: $(DEV) ## build .venv with both packages, editable, and the pinned tools
+
+engines: $(ENGINES) ## install the foreign engines into .venv (large)
 
 # --- running ----------------------------------------------------------------------------------------------------------
 
