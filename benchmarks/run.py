@@ -15,10 +15,6 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-import configurations
-import conversion
-import pricing
-import renumbering
 from extras import measure_extras
 from measure import measure, reference_density
 from peers import load
@@ -77,6 +73,12 @@ def main(given: Sequence[str] | None = None) -> None:
         extras = measure_extras(
             Path(folder) / "extras", _LONG_FRAMES // (_QUICK_FACTOR if arguments.quick else 1), tick
         )
+    # Not before: a process with more in it collects garbage for longer, which is felt by what is written in Python.
+    import configurations
+    import conversion
+    import pricing
+    import renumbering
+
     report = Report(
         machine=machine(peers),
         command=_command(arguments),
