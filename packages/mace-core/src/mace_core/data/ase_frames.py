@@ -7,9 +7,10 @@ says where, and in what of the common cases it lies: a row that is too short, a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from ase.constraints import FixAtoms, FixCartesian
 from ase.data import atomic_numbers
 from ase.io.extxyz import key_val_str_to_dict, parse_properties
 
@@ -18,7 +19,11 @@ from mace_core.data.errors import DataError
 from mace_core.data.frame_text import FrameText
 from mace_core.data.raw_frame import DEFAULT_PROPERTIES, GRAPH_RESULTS, RESULTS_OF_ANY_TYPE, RawFrame, three_bools
 
-__all__ = ["read_with_ase"]
+if TYPE_CHECKING:
+    from ase import Atoms
+    from numpy.typing import NDArray
+
+__all__ = ["move_mask_of", "read_with_ase"]
 
 
 def read_with_ase(frame: FrameText, path: str) -> RawFrame:
@@ -48,7 +53,26 @@ def read_with_ase(frame: FrameText, path: str) -> RawFrame:
         graph_results=graph_results,
         atom=atoms.arrays,
         atom_results={name: np.asarray(value, order="C") for name, value in atom_results.items()},
+        move_mask=move_mask_of(atoms),
     )
+
+
+def move_mask_of(atoms: Atoms) -> NDArray[Any] | None:
+    """Return which atoms, ``(n_atoms,)``, or coordinates, ``(n_atoms, 3)``, may move; None without such constraints."""
+    mask = np.ones((len(atoms), 3), dtype=bool)
+    whole, found = True, False
+    for constraint in atoms.constraints:
+        if isinstance(constraint, FixAtoms):
+            mask[constraint.index] = False
+        elif isinstance(constraint, FixCartesian):
+            mask[constraint.index] &= ~np.asarray(constraint.mask, dtype=bool)
+            whole = False
+        else:
+            continue
+        found = True
+    if not found:
+        return None
+    return mask[:, 0].copy() if whole else mask
 
 
 def _diagnosis(frame: FrameText, error: Exception) -> tuple[str, str | None]:

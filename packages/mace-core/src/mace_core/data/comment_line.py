@@ -90,9 +90,9 @@ def parse_comment_line(line: str, wanted: Container[str]) -> CommentLine | None:
 
 
 def truth_spelling(line: str, key: str) -> str | None:
-    """Return how an entry is spelled that ASE takes for a truth value; None if the line is too involved to tell."""
+    """Return how an entry is spelled that ASE takes for a truth value; None if the line is too involved to tell, or lacks it."""
     texts = _plain_texts(line)
-    return None if texts is None else texts[key]
+    return None if texts is None else texts.get(key)
 
 
 def _plain_texts(line: str) -> dict[str, str] | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Literal
+from collections.abc import Container, Iterable, Iterator
+from typing import Literal, Protocol
 
 from mace_core.data.ase_frames import read_with_ase
 from mace_core.data.errors import DataError
@@ -11,9 +11,8 @@ from mace_core.data.extxyz_frames import read_with_extxyz
 from mace_core.data.extxyz_parser import ColumnParser, column_parser
 from mace_core.data.frame_text import FrameText, split_frames
 from mace_core.data.raw_frame import RawFrame
-from mace_core.data.resolved_keys import ResolvedKeys
 
-__all__ = ["ParserName", "chosen_parser", "iter_raw_frames"]
+__all__ = ["EVERYTHING", "ParserName", "Wanted", "chosen_parser", "iter_raw_frames"]
 
 ParserName = Literal["auto", "ase", "extxyz"]
 
@@ -44,12 +43,43 @@ def chosen_parser(name: ParserName = "auto") -> ColumnParser | None:
     return found
 
 
-def iter_raw_frames(path: str, keys: ResolvedKeys, parser: ColumnParser | None) -> Iterator[RawFrame]:
+class Wanted(Protocol):
+    """Which entries and columns of a frame are looked at."""
+
+    @property
+    def wanted_graph(self) -> Container[str]:
+        """Comment-line entries."""
+
+    @property
+    def wanted_atom(self) -> Container[str]:
+        """Columns, under the names ASE gives them."""
+
+
+class _Everything(Container[str]):
+    """Everything a frame has, but the arrays it has in any case."""
+
+    def __contains__(self, name: object) -> bool:
+        return name not in _ALWAYS_THERE
+
+    @property
+    def wanted_graph(self) -> Container[str]:
+        return self
+
+    @property
+    def wanted_atom(self) -> Container[str]:
+        return self
+
+
+EVERYTHING: Wanted = _Everything()
+"""For those who keep a file whole, whatever its keys mean."""
+
+
+def iter_raw_frames(path: str, keys: Wanted, parser: ColumnParser | None) -> Iterator[RawFrame]:
     """Yield the frames of a file in order, holding a few dozen at a time.
 
     Args:
         path: The file.
-        keys: Which entries and columns are wanted.
+        keys: Which entries and columns are wanted; `EVERYTHING` for all.
         parser: The C parser, used for what it reads as ASE does; None for ASE alone.
 
     Raises:
@@ -57,7 +87,7 @@ def iter_raw_frames(path: str, keys: ResolvedKeys, parser: ColumnParser | None) 
         DataError: It cannot be read.
     """
     frames = split_frames(path)
-    if parser is None or keys.wanted_atom & _ALWAYS_THERE:
+    if parser is None or any(name in keys.wanted_atom for name in _ALWAYS_THERE):
         for frame in frames:
             yield read_with_ase(frame, path)
         return

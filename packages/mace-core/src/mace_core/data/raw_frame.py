@@ -43,6 +43,8 @@ class RawFrame:
         atom: Columns that ASE keeps with the atoms; perhaps only those that were asked for.
         atom_results: Columns that ASE keeps in the calculator.
         columns_finite: Whether no column has anything that is not finite; False also where nobody looked.
+        move_mask: Which atoms, ``(n_atoms,)``, or coordinates, ``(n_atoms, 3)``, may move: the column of that name, of
+            which ASE makes constraints; None where there is none.
     """
 
     frame_number: int
@@ -56,6 +58,7 @@ class RawFrame:
     atom: dict[str, NDArray[Any]]
     atom_results: dict[str, Any]
     columns_finite: bool = False
+    move_mask: NDArray[Any] | None = None
 
 
 def three_bools(pbc: Iterable[Any]) -> tuple[bool, bool, bool]:

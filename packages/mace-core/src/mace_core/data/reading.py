@@ -7,7 +7,7 @@ the places where this differs from it, each with its reason, are listed in the g
 from __future__ import annotations
 
 import os
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from typing import Self
 
 from mace_core.data.configuration import Configuration, ConfigurationList
@@ -15,10 +15,11 @@ from mace_core.data.configuration_builder import ConfigurationBuilder
 from mace_core.data.frames import ParserName, chosen_parser, iter_raw_frames
 from mace_core.data.isolated_atoms import IsolatedAtoms, is_isolated_atom
 from mace_core.data.keys import KeySpecification
+from mace_core.data.raw_frame import RawFrame
 from mace_core.data.reading_report import ReadingReport
 from mace_core.data.resolved_keys import ResolvedKeys
 
-__all__ = ["ConfigurationStream", "iter_configurations", "read_configurations"]
+__all__ = ["ConfigurationStream", "iter_configurations", "read_configurations", "stream_configurations"]
 
 
 class ConfigurationStream(Iterator[Configuration]):
@@ -90,12 +91,44 @@ def iter_configurations(
     keys = ResolvedKeys(key_spec)
     builder = ConfigurationBuilder(name, keys, head_name, config_type_weights)
     column_parser = chosen_parser(parser)
+    built = ((raw, builder.build(raw)) for raw in iter_raw_frames(name, keys, column_parser))
+    return stream_configurations(
+        built,
+        keys,
+        name=name,
+        extract_isolated_atoms=extract_isolated_atoms,
+        keep_isolated_atoms=keep_isolated_atoms,
+        no_data_ok=no_data_ok,
+    )
+
+
+def stream_configurations(
+    built: Iterable[tuple[RawFrame, Configuration]],
+    keys: ResolvedKeys,
+    *,
+    name: str,
+    extract_isolated_atoms: bool = False,
+    keep_isolated_atoms: bool = False,
+    no_data_ok: bool = False,
+) -> ConfigurationStream:
+    """Make a stream of configurations built elsewhere; what is said of files as a whole is said of it.
+
+    Args:
+        built: Frames, each with the configuration made of it.
+        keys: The keys they were made with.
+        name: What to call the source in messages.
+        extract_isolated_atoms: As for `iter_configurations`.
+        keep_isolated_atoms: As for `iter_configurations`.
+        no_data_ok: As for `iter_configurations`.
+
+    Raises:
+        DataError: While iterating, as `iter_configurations`.
+    """
 
     def configurations() -> Generator[Configuration, None, dict[int, float]]:
         report = ReadingReport(name, keys, no_data_ok=no_data_ok)
         isolated_atoms = IsolatedAtoms(name, keys.key("energy"))
-        for raw in iter_raw_frames(name, keys, column_parser):
-            configuration = builder.build(raw)
+        for raw, configuration in built:
             report.add(raw, configuration)
             if extract_isolated_atoms and is_isolated_atom(configuration):
                 isolated_atoms.add(configuration, raw.frame_number)
