@@ -52,7 +52,7 @@ def write(path: Path, *records: Any, **options: Any) -> mr.CollectionWriter:
     return writer
 
 
-def tampered(path: Path, change: Callable[[Any], None]) -> Path:
+def tampered(path: Path, change: Callable[[Any], object]) -> Path:
     """Change keys of a collection behind its back; it becomes another file, since its readers may have it open."""
     copy = path.with_name("tampered")
     shutil.copy(path, copy)

@@ -291,9 +291,8 @@ def test_files_that_are_no_collections(path: Path, tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(data)
         with refused("reject-not-a-collection|reject-truncated-collection", name, kind=mr.FormatError):
             mr.open_collection(tmp_path / name)
-    for place in (tmp_path, tmp_path / "nothing"):
-        with refused("reject-not-a-collection", kind=mr.FormatError):
-            mr.open_collection(place)
+    with refused("reject-not-a-collection", "nothing", kind=mr.FormatError):
+        mr.open_collection(tmp_path / "nothing")
 
 
 @pytest.mark.parametrize("name", [b"meta", b"index", key("r", 1), key("f", 1)])

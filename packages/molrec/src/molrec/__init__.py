@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from molrec.model.observable import Observable
     from molrec.model.schema import SequenceSchema
     from molrec.precision import on_grid, quantize, quantum
-    from molrec.storage.lmdb.collection_reader import open_collection
     from molrec.storage.lmdb.collection_writer import CollectionWriter
+    from molrec.storage.lmdb.opening import open_collection
     from molrec.storage.zarr.metrics_writer import MetricsWriter
     from molrec.storage.zarr.packing import pack, unpack
     from molrec.storage.zarr.record import Record
@@ -60,7 +60,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "coarse_grain": ("molrec.model.coarse_graining", "coarse_grain"),
     "on_grid": ("molrec.precision", "on_grid"),
     "open": ("molrec.storage.zarr.record", "open_record"),
-    "open_collection": ("molrec.storage.lmdb.collection_reader", "open_collection"),
+    "open_collection": ("molrec.storage.lmdb.opening", "open_collection"),
     "parse_style_block_name": ("molrec.model.forcefield_document", "parse_style_block_name"),
     "style_block_name": ("molrec.model.forcefield_document", "style_block_name"),
     "pack": ("molrec.storage.zarr.packing", "pack"),

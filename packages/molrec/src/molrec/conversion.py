@@ -21,8 +21,8 @@ from molrec.formats.notes import Note, Notes
 from molrec.formats.pairing import pair
 from molrec.formats.registry import Format, formats
 from molrec.formats.series import FrameSeries, Progress, ScannedSeries
+from molrec.model.versions import with_forcefield_version
 from molrec.record_series import RecordSeries, images_of
-from molrec.storage.zarr.forcefield_group import stamped_meta
 from molrec.storage.zarr.record import Record, open_record, open_source, put_in_place
 from molrec.storage.zarr.repack import repack
 from molrec.storage.zarr.root import create_root, refuse_existing, require_root
@@ -32,7 +32,7 @@ from molrec.storage.zarr.trajectory_writer import TrajectoryWriter
 if TYPE_CHECKING:
     from molrec.model.forcefield import ForceField
 
-__all__ = ["Conversion", "convert", "is_record", "names_record", "stored_bytes"]
+__all__ = ["Conversion", "RecordOutput", "convert", "is_record", "names_record", "stored_bytes"]
 
 #: Called with what is going on, steps done and steps in all (None: not known). The steps are frames, or bytes.
 type Report = Callable[[str, int, int | None], None]
@@ -102,7 +102,7 @@ def convert(
         SchemaError: The output exists, or the input does not fit it; the rule says why. Nothing is left behind.
         ImportError: The format needs a library that is not installed; the message names the extra.
     """
-    job = _Conversion(Path(output), Notes(strict=strict), overwrite=overwrite, report=report)
+    job = RecordOutput(Path(output), Notes(strict=strict), overwrite=overwrite, report=report)
     records = [is_record(path) for path in inputs]
     _check_request(inputs, records, job.target, source_format, target_format)
     job.check_target()
@@ -190,7 +190,7 @@ def _scanned(
 
 
 def _with_forcefield(
-    job: _Conversion,
+    job: RecordOutput,
     inputs: Sequence[Path],
     source_format: str | None,
     units: str | None,
@@ -232,7 +232,7 @@ def _meta(inputs: Sequence[str | Path], sources: Sequence[Format]) -> dict[str, 
     }
 
 
-class _Conversion:
+class RecordOutput:
     """One conversion under way: where to, what is told, what is noted."""
 
     def __init__(self, target: Path, notes: Notes, *, overwrite: bool, report: Report | None) -> None:
@@ -265,7 +265,7 @@ class _Conversion:
         with self._temporary() as temporary:
             system = series.system()
             section = None if forcefield is None else forcefield.to_section()
-            stated = meta if section is None else stamped_meta(meta, section.version)
+            stated = meta if section is None else with_forcefield_version(meta, section.version)
             create_root(temporary, stated, {} if system is None else {"system": system}, forcefield=section)
             self._write_run(temporary, series, profile, compression)
             self._put(temporary)

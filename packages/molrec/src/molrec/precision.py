@@ -91,7 +91,15 @@ def quantize(values: npt.ArrayLike, precision: float) -> npt.NDArray[np.float64]
 
 
 def on_grid(values: npt.ArrayLike, precision: float) -> bool:
-    """Tell whether every finite value is a multiple of ``quantum(precision)`` (for validators; readers never check)."""
+    """Tell whether every finite value is a multiple of ``quantum(precision)`` (for validators; readers never check).
+
+    Args:
+        values: Float64, of any shape.
+        precision: Declared precision, in the unit of the values.
+
+    Raises:
+        SchemaError: A precision out of bounds (``reject-precision-out-of-bounds``).
+    """
     given = np.asarray(values, dtype=np.float64)
     finite = given[np.isfinite(given)]
     return bool(np.array_equal(quantize(finite, precision), finite))

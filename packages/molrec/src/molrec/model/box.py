@@ -10,7 +10,7 @@ import numpy.typing as npt
 from molrec.dtypes import admit_array, identical
 from molrec.errors import SchemaError
 
-__all__ = ["Box"]
+__all__ = ["Box", "check_cell_kind"]
 
 
 class Box:
@@ -101,6 +101,21 @@ class Box:
         if not self._cell_defined:
             return "Box(cell_defined=False)"
         return f"Box(vectors={self._vectors.tolist()}, boundary={self._boundary.tolist()})"
+
+
+def check_cell_kind(box: Box | None, before: Box | None) -> None:
+    """Check that a cell is defined where an earlier one of its run is, and undefined where that is.
+
+    Raises:
+        SchemaError: One is and the other is not (``reject-mixed-cells``).
+    """
+    if box is not None and before is not None and box.cell_defined != before.cell_defined:
+        kinds = {True: "defined", False: "undefined"}
+        raise SchemaError(
+            f"box: this frame's cell is {kinds[box.cell_defined]} but the run's is {kinds[before.cell_defined]}; one "
+            "flag covers a run, write two records",
+            "reject-mixed-cells",
+        )
 
 
 def _floats(values: npt.ArrayLike, shape: tuple[int, ...], what: str) -> npt.NDArray[np.float64]:

@@ -12,7 +12,7 @@ from molrec.errors import SchemaError
 __all__ = ["OPEN", "check"]
 
 #: Keys nobody here knows are kept; a value is never converted to the type wanted.
-OPEN = ConfigDict(frozen=True, extra="allow", strict=True)
+OPEN = ConfigDict(frozen=True, extra="allow", strict=True, use_attribute_docstrings=True)
 
 
 def check[Document: BaseModel](

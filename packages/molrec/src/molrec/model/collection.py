@@ -13,14 +13,16 @@ from typing import Any, Protocol
 
 from molrec import typedjson
 from molrec.errors import FormatError, SchemaError
+from molrec.model.beside_system import check_other_columns, check_same_rows
 from molrec.model.block import Block
 from molrec.model.frame import Frame
 from molrec.model.names import check_name, check_reserved
 from molrec.model.schema import SequenceSchema
+from molrec.model.unit_words import is_plain_unit
+from molrec.model.versions import MOLREC_VERSION, VERSION_KEY, check_version, with_forcefield_version
 
 __all__ = [
     "INDEX_COLUMNS",
-    "MOLREC_VERSION",
     "QUANTITIES",
     "UNITS",
     "RecordLike",
@@ -31,14 +33,12 @@ __all__ = [
     "check_record_meta",
     "check_units",
     "collection_meta",
-    "forcefield_version",
     "joined_frame",
     "read_collection_meta",
+    "same_unit",
     "units_with_defaults",
 ]
 
-#: The version of the format a collection is stamped with; readers accept 1 up to it.
-MOLREC_VERSION = 1
 UNITS = "units"
 #: Quantity -> dimension of its unit, as pint spells dimensions; amounts of substance are divided out.
 QUANTITIES: dict[str, str] = {
@@ -52,8 +52,6 @@ QUANTITIES: dict[str, str] = {
 _DEFAULT_UNITS = {"mass": "amu", "charge": "e"}
 #: The columns every index has, in order; a collection's own columns have other names.
 INDEX_COLUMNS: dict[str, str] = {"first_frame": "u64", "n_frames": "u64", "n_atoms": "u64", "has_trajectory": "bool"}
-
-_VERSION_KEY = "molrec_version"
 
 
 class RunLike(Protocol):
@@ -114,14 +112,9 @@ def collection_meta(
     if units is not None and UNITS in stated:
         raise SchemaError("units are stated twice, in meta and by themselves; state them once", "reject-units")
     check_units(given, "meta")
-    modules = stated.get("modules", {})
-    if version is not None and isinstance(modules, dict):
-        stated["modules"] = {"forcefield": {"version": list(version)}, **modules}
-    document: dict[str, Any] = {_VERSION_KEY: MOLREC_VERSION, UNITS: dict(given or {}), **stated}
-    try:
-        _check_version(document, "meta")
-    except FormatError as error:
-        raise SchemaError(error.message, error.rule) from error
+    stated = with_forcefield_version(stated, version)
+    document: dict[str, Any] = {VERSION_KEY: MOLREC_VERSION, UNITS: dict(given or {}), **stated}
+    check_version(document, "meta", SchemaError)
     exact: dict[str, Any] = typedjson.coerce("json", document, "meta")
     return exact
 
@@ -137,30 +130,12 @@ def read_collection_meta(document: Any, where: str) -> dict[str, Any]:
         raise FormatError(
             f"{where}: the meta of a collection is an object, found {document!r}", "reject-malformed-json"
         )
-    _check_version(document, where)
+    check_version(document, where)
     try:
         _check_units_form(document.get(UNITS), where)
     except SchemaError as error:
         raise FormatError(error.message, error.rule) from error
     return document
-
-
-def _check_version(document: Mapping[str, Any], where: str) -> None:
-    version = document.get(_VERSION_KEY, MOLREC_VERSION)
-    if type(version) is not int or not 1 <= version <= MOLREC_VERSION:
-        raise FormatError(
-            f"{where}: {_VERSION_KEY} is {version!r}; this library reads versions 1 to {MOLREC_VERSION} "
-            "(a newer collection needs a newer molrec)",
-            "reject-molrec-version",
-        )
-
-
-def forcefield_version(meta: Mapping[str, Any]) -> tuple[int, int] | None:
-    """Return the version of the meaning of a collection's force field, as its meta states it."""
-    match meta.get("modules"):
-        case {"forcefield": {"version": [int(major), int(minor)]}}:
-            return major, minor
-    return None
 
 
 def units_with_defaults(units: Mapping[str, str]) -> dict[str, str]:
@@ -193,13 +168,20 @@ def _check_units_form(units: object, where: str) -> Mapping[str, str]:
 
 
 def _check_unit(quantity: str, unit: str, where: str) -> None:
+    from tokenize import TokenError
+
     from pint.errors import PintError
 
+    if not is_plain_unit(unit):
+        raise SchemaError(
+            f"{where}: the unit of {quantity} is {unit!r}, which is not built like a unit; write 'kcal/mol/angstrom'",
+            "reject-units",
+        )
     registry = _unit_registry()
     try:
         parsed = registry.parse_units(unit)
         dimension = parsed.dimensionality
-    except (PintError, ValueError, TypeError, AttributeError, SyntaxError) as error:
+    except (PintError, ArithmeticError, ValueError, TypeError, AttributeError, SyntaxError, TokenError) as error:
         raise SchemaError(
             f"{where}: the unit of {quantity} is {unit!r}, which pint does not know", "reject-units"
         ) from (error)
@@ -209,6 +191,12 @@ def _check_unit(quantity: str, unit: str, where: str) -> None:
     plain = {name: power for name, power in dimension.items() if name != "[substance]"}
     if plain != dict(registry.get_dimensionality(wanted)):
         raise SchemaError(f"{where}: {unit!r} is no unit of {quantity} ({wanted})", "reject-units")
+
+
+def same_unit(first: str, second: str) -> bool:
+    """Whether two texts stand for one unit, such as ``angstrom`` and ``Å``."""
+    registry = _unit_registry()
+    return bool(registry.parse_units(first) == registry.parse_units(second))
 
 
 @cache
@@ -234,10 +222,7 @@ def check_record_meta(meta: Mapping[str, Any], system: Frame | None) -> dict[str
             f"the record's {place} states units; a collection states them once, for all records: delete the key",
             "reject-record-units",
         )
-    try:
-        _check_version(meta, "meta")
-    except FormatError as error:
-        raise SchemaError(error.message, error.rule) from error
+    check_version(meta, "meta", SchemaError)
     exact: dict[str, Any] = typedjson.coerce("json", dict(meta), "meta")
     return exact
 
@@ -255,19 +240,8 @@ def check_joined(name: str, system: Block, columns: Iterable[str], rows: int) ->
         SchemaError: Another row count (``reject-system-row-count``), or a column in both
             (``reject-system-shared-column``).
     """
-    if rows != system.rows:
-        raise SchemaError(
-            f"block {name!r} has {rows} rows but the system's block of that name has {system.rows}; side by side they "
-            "share one row count",
-            "reject-system-row-count",
-        )
-    shared = [column for column in columns if column in system]
-    if shared:
-        raise SchemaError(
-            f"block {name!r}: system and trajectory both hold {', '.join(shared)}; in a collection the two are one "
-            "block, each column in one of them",
-            "reject-system-shared-column",
-        )
+    check_same_rows(name, rows, system.rows)
+    check_other_columns(name, columns, system)
 
 
 def joined_frame(system: Frame | None, frame: Frame) -> Frame:

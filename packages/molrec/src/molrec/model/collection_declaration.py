@@ -14,7 +14,7 @@ from molrec.model.block import Block
 from molrec.model.frame import Frame
 from molrec.model.schema import BlockSchema, MetaSchema, SequenceSchema
 
-__all__ = ["extend_by_declaration", "extend_by_frame"]
+__all__ = ["extend_by_declaration", "extend_by_frame", "united_declaration"]
 
 _DIFFERS = "reject-schema-differs"
 
@@ -119,6 +119,47 @@ def extend_by_declaration(schema: SequenceSchema, own: SequenceSchema, *, first:
             _DIFFERS,
         )
     return schema if pinned else grown
+
+
+def united_declaration(schema: SequenceSchema, own: SequenceSchema) -> SequenceSchema:
+    """Return what two parts of one collection declare together, `schema` itself where it says everything.
+
+    The two are one declaration but for nulls, which a column may have in either; the order of blocks, columns and keys
+    is that of `schema`.
+
+    Raises:
+        SchemaError: They differ in anything else (``reject-schema-differs``).
+    """
+    if typedjson.dump_json(own.to_document()) == typedjson.dump_json(schema.to_document()):
+        return schema
+    for name in {**schema.blocks, **own.blocks}:
+        if name not in own.blocks or name not in schema.blocks:
+            side = "earlier records" if name in schema.blocks else "these records"
+            raise SchemaError(f"block {name!r} is declared by {side} alone", _DIFFERS)
+    united = schema.copy()
+    for name, block in own.blocks.items():
+        _merge_block(name, united.blocks[name], block, stated=True)
+    if _meta_texts(schema) != _meta_texts(own):
+        raise SchemaError(
+            f"per-step meta is declared {_listed_in_full(own)} here and {_listed_in_full(schema)} in earlier records",
+            _DIFFERS,
+        )
+    mine, theirs = (_without_nulls(declaration) for declaration in (own, schema))
+    if mine != theirs:
+        raise SchemaError(f"unknown keys differ: {mine} here and {theirs} in earlier records", _DIFFERS)
+    return united
+
+
+def _without_nulls(schema: SequenceSchema) -> dict[str, Any]:
+    plain = schema.copy()
+    for block in plain.blocks.values():
+        for column in block.columns.values():
+            column.nullable = False
+    return plain.to_document()
+
+
+def _listed_in_full(schema: SequenceSchema) -> str:
+    return ", ".join(f"{key} {text}" for key, text in _meta_texts(schema).items()) or "none"
 
 
 def _merge_block(name: str, into: BlockSchema, own: BlockSchema, *, stated: bool) -> None:

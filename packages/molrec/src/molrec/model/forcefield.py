@@ -301,6 +301,9 @@ class ForceField:
     def to_section(self) -> ForceFieldSection:
         """Return the section that holds this force field.
 
+        Styles and rows keep their order. A table has the columns ``name``, the endpoints, and the parameters sorted by
+        name: numbers as `f64`, texts as `string`, canonical names at their own dtype, null in a row that lacks one.
+
         Raises:
             SchemaError: It breaks a rule of the format (the ``reject-ff-`` ids).
         """

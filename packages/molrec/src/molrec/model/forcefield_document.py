@@ -14,6 +14,7 @@ from urllib.parse import quote, unquote_to_bytes
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, model_validator
 
 from molrec.errors import SchemaError
+from molrec.model.unit_words import is_plain_unit
 
 __all__ = [
     "CATEGORY_ARITY",
@@ -72,7 +73,7 @@ FORCEFIELD_VERSION: tuple[int, int] = (1, 0)
 
 _NO_UNITS, _CONFLICT = "reject-ff-no-units", "reject-ff-units-conflict"
 _NAME_SAFE = "-_"
-_OPEN = ConfigDict(frozen=True, extra="allow")
+_OPEN = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
 
 type Finite = Annotated[float, Field(allow_inf_nan=False)]
 type ParamValue = Finite | str
@@ -119,17 +120,37 @@ def parse_style_block_name(name: str) -> tuple[str, str]:
     return category, style
 
 
+#: The first rule `ForceFieldUnits` enforces across keys, as JSON Schema has it.
+_STATES_SOMETHING: dict[str, Any] = {
+    "anyOf": [{"properties": {key: {"type": "string"}}, "required": [key]} for key in ("preset", *QUANTITIES)]
+}
+
+_SPECIAL_CLASSES = ("lj", "coul")
+_MIXING_RULES = ("arithmetic", "geometric", "sixthpower")
+#: The rule `StyleEntry` enforces on known style parameters, as JSON Schema has it.
+_KNOWN_PARAMS: dict[str, Any] = {
+    "properties": {"special": {"enum": list(_SPECIAL_CLASSES)}, "mixing": {"enum": list(_MIXING_RULES)}}
+}
+
+
 class ForceFieldUnits(BaseModel):
     """The unit system of every number: a preset, single quantities, or both where they agree."""
 
-    model_config = _OPEN
+    model_config = ConfigDict(**_OPEN, json_schema_extra=_STATES_SOMETHING)
     preset: Literal["real", "metal", "si", "cgs", "electron", "micro", "nano", "lj"] | None = None
+    """A unit system by name; angles are radians in each."""
     length: str | None = None
+    """Unit of lengths."""
     energy: str | None = None
+    """Unit of energies."""
     angle: str | None = None
+    """Unit of angles."""
     charge: str | None = None
+    """Unit of charges."""
     mass: str | None = None
+    """Unit of masses."""
     time: str | None = None
+    """Unit of times."""
 
     @model_validator(mode="after")
     def _agree(self, info: ValidationInfo) -> ForceFieldUnits:
@@ -157,6 +178,8 @@ class ForceFieldUnits(BaseModel):
 def _same_unit(unit: str, other: str) -> bool:
     if unit == other:
         return True
+    if not is_plain_unit(unit):
+        raise ValueError(f"{_CONFLICT}: {unit!r} is not built like a unit")
     try:
         ratio = (_unit_registry().Quantity(1.0, unit) / _unit_registry().Quantity(1.0, other)).to_base_units()
     except Exception as error:
@@ -176,8 +199,11 @@ class ForceFieldSource(BaseModel):
 
     model_config = _OPEN
     format: str
+    """Name of the format it was read from."""
     uri: str | None = None
+    """Where that lies."""
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = None
+    """SHA-256 of its bytes, in lower-case hexadecimal."""
 
 
 class SpecialBonds(BaseModel):
@@ -185,22 +211,29 @@ class SpecialBonds(BaseModel):
 
     model_config = _OPEN
     lj: tuple[Finite, Finite, Finite]
+    """Weights of dispersion and repulsion."""
     coul: tuple[Finite, Finite, Finite]
+    """Weights of Coulomb energies."""
 
 
 class StyleEntry(BaseModel):
     """One style: a functional form and what holds for all of its rows."""
 
     model_config = _OPEN
-    category: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    category: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", examples=list(CATEGORY_ARITY))]
+    """What its rows are about."""
     style: Annotated[str, Field(min_length=1)]
-    params: dict[str, ParamValue] = Field(default_factory=dict)
+    """Name of the functional form."""
+    params: Annotated[dict[str, ParamValue], Field(json_schema_extra=_KNOWN_PARAMS)] = Field(default_factory=dict)
+    """What holds for all rows, such as `cutoff`, `mixing`, `special`."""
     expression: str | None = None
+    """Energy of one term, for a form that is not registered."""
     endpoint_key: Literal["type", "class", "smirks"] = "type"
+    """What endpoints name."""
 
     @model_validator(mode="after")
     def _known_words(self) -> StyleEntry:
-        for key, words in (("special", ("lj", "coul")), ("mixing", ("arithmetic", "geometric", "sixthpower"))):
+        for key, words in (("special", _SPECIAL_CLASSES), ("mixing", _MIXING_RULES)):
             if key in self.params and self.params[key] not in words:
                 raise ValueError(f"{key} is one of {', '.join(words)}, found {self.params[key]!r}")
         return self
@@ -221,10 +254,15 @@ class ForceFieldDocument(BaseModel):
 
     model_config = _OPEN
     name: str
+    """What the force field is called."""
     units: ForceFieldUnits
+    """The units of every number."""
     source: ForceFieldSource | None = None
+    """Where it was read from."""
     special_bonds: SpecialBonds | None = None
+    """Weights of near pairs; absent where none are stated."""
     styles: list[StyleEntry] = Field(default_factory=list)
+    """The styles, in order; each has a table."""
 
 
 def read_document(document: dict[str, Any], where: str, *, other_meaning: bool = False) -> ForceFieldDocument:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from molrec.model.checked_document import OPEN, check
 
@@ -23,23 +23,43 @@ _RULES = {
 }
 
 
+#: What JSON Schema can say of the rule `MethodDocument` enforces across keys.
+_WORKFLOW_IS_WHOLE: dict[str, Any] = {
+    "if": {"properties": {"type": {"const": WORKFLOW}}, "required": ["type"]},
+    "then": {
+        "properties": {
+            "order": {"type": "array", "items": {"type": "string", "minLength": 1}, "uniqueItems": True},
+            "stages": {"type": "object", "additionalProperties": {"type": "object"}},
+        },
+        "required": ["order", "stages"],
+    },
+}
+
+
 class MethodEngine(BaseModel):
     """The program that did the work."""
 
     model_config = OPEN
     name: Annotated[str, Field(min_length=1)]
+    """Name of the program."""
     version: str | None = None
+    """Version of the program."""
 
 
 class MethodDocument(BaseModel):
     """How numbers were obtained; `order` and `stages` have their meaning in a workflow only."""
 
-    model_config = OPEN
-    type: Annotated[str, Field(min_length=1)]
+    model_config = ConfigDict(**OPEN, json_schema_extra=_WORKFLOW_IS_WHOLE)
+    type: Annotated[str, Field(min_length=1, examples=list(METHOD_TYPES))]
+    """Kind of method, in one word."""
     description: str
+    """What was done, in words."""
     engine: MethodEngine
+    """The program that did it."""
     order: Any = None
+    """Of a workflow: the names of its stages in the order they run, each once."""
     stages: Any = None
+    """Of a workflow: an object with an object for every name in `order`, and no other."""
 
     @model_validator(mode="after")
     def _workflow_is_whole(self) -> MethodDocument:

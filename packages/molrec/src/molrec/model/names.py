@@ -10,10 +10,12 @@ from molrec.errors import SchemaError
 
 __all__ = [
     "FRAME_RESERVED_BLOCKS",
+    "LONGEST_NAME",
     "META_TYPES",
     "RESERVED_COLUMNS",
     "SERIES_RESERVED_BLOCKS",
     "SERIES_RESERVED_COLUMNS",
+    "STORE_NAMES",
     "check_name",
     "check_reserved",
 ]
@@ -26,8 +28,10 @@ RESERVED_COLUMNS = frozenset({"_validity"})
 SERIES_RESERVED_BLOCKS = frozenset({"step", "time", "meta", "box", ".journal"})
 SERIES_RESERVED_COLUMNS = frozenset({"offset", "step_index", "_validity"})
 
-_LONGEST = 255
-_STORE_NAMES = frozenset({"zarr.json", ".zarr.json.tmp"})
+#: Bytes of UTF-8.
+LONGEST_NAME = 255
+#: Names the store itself uses.
+STORE_NAMES = frozenset({"zarr.json", ".zarr.json.tmp"})
 
 
 def check_name(name: object, where: str) -> str:
@@ -45,12 +49,12 @@ def check_name(name: object, where: str) -> str:
         encoded = name.encode("utf-8")
     except UnicodeEncodeError:
         encoded, reason = b"", "is not valid Unicode"
-    if reason is None and (not name.strip(".") or name in _STORE_NAMES or name.startswith("__")):
+    if reason is None and (not name.strip(".") or name in STORE_NAMES or name.startswith("__")):
         reason = "is reserved by the store"
     elif any(character in name for character in "/\\\0"):
         reason = "contains '/', a backslash or NUL"
-    elif len(encoded) > _LONGEST:
-        reason = f"is longer than {_LONGEST} bytes"
+    elif len(encoded) > LONGEST_NAME:
+        reason = f"is longer than {LONGEST_NAME} bytes"
     if reason is not None:
         raise SchemaError(f"{where}: the name {name!r} {reason}; choose another", "reject-bad-name")
     return name

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from molrec import typedjson
 from molrec.dtypes import Array, identical, numpy_dtype
 from molrec.errors import SchemaError
+from molrec.model.beside_system import check_same_rows
 from molrec.model.block import Block
 from molrec.model.frame import Frame
 from molrec.model.schema import BlockSchema, SequenceSchema
@@ -167,12 +168,7 @@ class FrameChecker:
                     "a schema is pinned when the trajectory is created",
                     "reject-undeclared",
                 )
-            if block.rows != self._system_rows.get(name, block.rows):
-                raise SchemaError(
-                    f"block {name!r} has {block.rows} rows but the system's block of that name has "
-                    f"{self._system_rows[name]}; side by side they share one row count",
-                    "reject-system-row-count",
-                )
+            check_same_rows(name, block.rows, self._system_rows.get(name, block.rows))
             presented[name] = present(name, declared, block)
             if name in self._system_ids and not identical(presented[name].columns["id"], self._system_ids[name]):
                 raise SchemaError(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from molrec.errors import SchemaError
-from molrec.model.box import Box
+from molrec.model.box import Box, check_cell_kind
 from molrec.model.frame import Frame
 from molrec.model.presentation import FrameChecker, Presentation, next_step, next_time
 from molrec.model.resolved import ResolvedRules, SectionRows
@@ -99,17 +99,8 @@ class RecordRun:
     def _changed_box(self, box: Box | None) -> Box | None:
         if box is None or self._box is None:
             return box
-        if box.cell_defined != self._box.cell_defined:
-            raise SchemaError(
-                f"box: this frame's cell is {_word(box)} but the record's is {_word(self._box)}; one flag covers a "
-                "run, write two records",
-                "reject-mixed-cells",
-            )
+        check_cell_kind(box, self._box)
         return None if box == self._box else box
-
-
-def _word(box: Box) -> str:
-    return "defined" if box.cell_defined else "undefined"
 
 
 def _owned(block: Presentation) -> Presentation:

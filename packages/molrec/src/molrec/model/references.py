@@ -14,9 +14,10 @@ import numpy.typing as npt
 from molrec.dtypes import Array
 from molrec.errors import SchemaError
 
-__all__ = ["check_rows", "check_target", "is_absolute", "split_absolute"]
+__all__ = ["TARGET_PATTERN", "check_rows", "check_target", "is_absolute", "split_absolute"]
 
-_TARGET = re.compile(r"/[^/]+/[^/]+|[^/]+")
+#: Both spellings of a target.
+TARGET_PATTERN = r"/[^/]+/[^/]+|[^/]+"
 
 
 def check_target(target: object, where: str) -> str:
@@ -26,7 +27,7 @@ def check_target(target: object, where: str) -> str:
         SchemaError: Not a string of one of the two spellings (``reject-target-malformed``), or the target names a
             trajectory block by an absolute path, whose row count is not fixed (``reject-target-into-trajectory``).
     """
-    if not isinstance(target, str) or not _TARGET.fullmatch(target):
+    if not isinstance(target, str) or not re.fullmatch(TARGET_PATTERN, target):
         raise SchemaError(
             f"{where}: the row-reference target {target!r} is neither '<block>' nor '/<section>/<block>'",
             "reject-target-malformed",

@@ -8,6 +8,7 @@ module knows declarations only: no frames in flight, no files.
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -127,7 +128,16 @@ class SequenceSchema:
     # -- declarations -----------------------------------------------------------------------------------------------
 
     def declare_block(self, name: str, rows: int | None = None) -> Self:
-        """Declare a block; `rows` is the row count of a representative (largest) frame, for storage extents."""
+        """Declare a block.
+
+        Args:
+            name: Name of the block.
+            rows: Row count of a representative (largest) frame, which storage extents are chosen by; not stored.
+
+        Raises:
+            SchemaError: A name the layout cannot hold (``reject-bad-name``, ``reject-reserved-name``), or `rows` that
+                is no count (``reject-row-count``).
+        """
         where = f"block {name!r}"
         check_name(name, where)
         check_reserved(name, SERIES_RESERVED_BLOCKS, where)
@@ -141,7 +151,20 @@ class SequenceSchema:
     def declare_column(
         self, block: str, name: str, dtype: str, trailing: Sequence[int] = (), nullable: bool = False
     ) -> Self:
-        """Declare a column of a block (the block is declared if it is not yet) with its dtype and row shape."""
+        """Declare a column; its block is declared if it is not yet.
+
+        Args:
+            block: Name of the block.
+            name: Name of the column.
+            dtype: One of the thirteen dtypes, such as ``f64`` or ``string``.
+            trailing: Shape of one row; the column is ``(rows, *trailing)``.
+            nullable: Whether it may carry a validity mask ``(rows,)``.
+
+        Raises:
+            SchemaError: A name (``reject-bad-name``, ``reject-reserved-name``), dtype (``reject-unknown-dtype``,
+                ``reject-narrow-float``) or row shape (``reject-trailing-shape``) that cannot be, a canonical name at
+                another dtype (``reject-canonical-dtype``), or a declaration that differs (``reject-schema-conflict``).
+        """
         where = f"block {block!r}, column {name!r}"
         check_name(name, where)
         check_reserved(name, SERIES_RESERVED_COLUMNS, where)
@@ -165,7 +188,12 @@ class SequenceSchema:
         return self
 
     def declare_precision(self, block: str, column: str, precision: float) -> Self:
-        """Declare the precision of an `f64` column, in the column's own units."""
+        """Declare the precision of an `f64` column, in the column's own units.
+
+        Raises:
+            SchemaError: Not declared (``reject-undeclared``), not `f64` (``reject-precision-on-non-f64``), out of
+                bounds (``reject-precision-out-of-bounds``), or another than before (``reject-schema-conflict``).
+        """
         where = f"block {block!r}, column {column!r}"
         declared = self._column(block, column, where)
         if declared.dtype != "f64":
@@ -179,12 +207,27 @@ class SequenceSchema:
         return self
 
     def declare_nullable(self, block: str, column: str) -> Self:
-        """Let a column carry a validity mask."""
+        """Let a column carry a validity mask, one bool for each row.
+
+        Raises:
+            SchemaError: The column is not declared (``reject-undeclared``).
+        """
         self._column(block, column, f"block {block!r}, column {column!r}").nullable = True
         return self
 
     def declare_target(self, block: str, column: str, target: str) -> Self:
-        """Declare which block's rows a `u64` column references."""
+        """Declare which block's rows a `u64` column references.
+
+        Args:
+            block: Name of the block.
+            column: Name of the column; a null in it references nothing.
+            target: ``<block>`` of the same frame, or ``/<section>/<block>`` of the record.
+
+        Raises:
+            SchemaError: Not declared (``reject-undeclared``), not `u64` (``reject-target-not-u64``), a target of
+                neither spelling (``reject-target-malformed``) or into the trajectory
+                (``reject-target-into-trajectory``), or another than before (``reject-schema-conflict``).
+        """
         where = f"block {block!r}, column {column!r}"
         declared = self._column(block, column, where)
         if declared.dtype != "u64":
@@ -195,10 +238,15 @@ class SequenceSchema:
         return self
 
     def declare_structural_shape(self, block: str, shape: Sequence[int]) -> Self:
-        """Declare the grid a block's rows lie on; every update then has exactly that many rows."""
+        """Declare the grid a block's rows lie on, in C order; every update then has exactly that many rows.
+
+        Raises:
+            SchemaError: No list of positive integers (``reject-structural-shape``), an aligned block
+                (``reject-aligned-shape``), or another shape than before (``reject-schema-conflict``).
+        """
         where = f"block {block!r}"
         checked = check_structural_shape(shape, where)
-        self.declare_block(block, rows=int(np.prod(checked)))
+        self.declare_block(block, rows=math.prod(checked))
         declared = self.blocks[block]
         if declared.aligned_with is not None:
             raise SchemaError(f"{where} is aligned; an aligned block has no structural shape", "reject-aligned-shape")
@@ -208,7 +256,17 @@ class SequenceSchema:
         return self
 
     def declare_aligned(self, block: str, target: str) -> Self:
-        """Declare that a block's rows are another block's rows, one for one, at every frame."""
+        """Declare that a block's rows are another block's rows, one for one, at every frame.
+
+        Args:
+            block: The block that changes rarely.
+            target: The block whose rows they are; neither aligned itself nor the block itself.
+
+        Raises:
+            SchemaError: A block that is not declared (``reject-aligned-target-undeclared``), a chain
+                (``reject-aligned-chain``), a column in both (``reject-aligned-shared-column``), a structural shape
+                (``reject-aligned-shape``), or another target than before (``reject-schema-conflict``).
+        """
         for name in (block, target):
             if not isinstance(name, str) or name not in self.blocks:
                 raise SchemaError(
@@ -237,7 +295,19 @@ class SequenceSchema:
         return self
 
     def declare_meta(self, key: str, tag: str, fill: Any = NOT_GIVEN) -> Self:
-        """Declare a per-step meta key; a frame may omit it only when a fill is given (None only for `json`)."""
+        """Declare a per-step meta key.
+
+        Args:
+            key: Name of the key.
+            tag: One of the sixteen tags, such as ``f64`` or ``f64x3``.
+            fill: Value of a frame that omits the key; without one every frame has to give it. None is a value of
+                ``json`` alone.
+
+        Raises:
+            SchemaError: A name (``reject-bad-name``), tag (``reject-meta-unknown-tag``) or fill
+                (``reject-meta-tag-mismatch``, ``reject-meta-out-of-range``) that cannot be, or a declaration that
+                differs (``reject-schema-conflict``).
+        """
         where = f"meta key {key!r}"
         check_name(key, where)
         typedjson.element_and_width(tag, where)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, Field, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from molrec.model.checked_document import OPEN, check
-from molrec.model.timestamps import is_timestamp
+from molrec.model.timestamps import TIMESTAMP_PATTERN, is_timestamp
 
 __all__ = ["STATES", "StatusDocument", "StatusError", "check_status"]
 
@@ -38,8 +38,17 @@ def _stated_moment(text: str) -> str:
     return text
 
 
-type Moment = Annotated[str, AfterValidator(_stated_moment)]
+type Moment = Annotated[
+    str, AfterValidator(_stated_moment), Field(json_schema_extra={"pattern": f"^{TIMESTAMP_PATTERN}$"})
+]
 type Counter = Annotated[int, Field(ge=0)]
+
+
+#: The rule `StatusDocument` enforces across keys, as JSON Schema has it.
+_FAILED_STATES_ERROR: dict[str, Any] = {
+    "if": {"properties": {"state": {"const": "failed"}}, "required": ["state"]},
+    "then": {"properties": {"error": {"type": "object"}}, "required": ["error"]},
+}
 
 
 class StatusError(BaseModel):
@@ -47,24 +56,37 @@ class StatusError(BaseModel):
 
     model_config = OPEN
     message: str
+    """What happened, for people."""
     type: str | None = None
+    """Class of the error."""
     traceback: str | None = None
+    """Where it was raised."""
 
 
 class StatusDocument(BaseModel):
     """How a job stands: its state, how far it is, since when, and what stopped it."""
 
-    model_config = OPEN
-    state: Annotated[str, Field(min_length=1)]
+    model_config = ConfigDict(**OPEN, json_schema_extra=_FAILED_STATES_ERROR)
+    state: Annotated[str, Field(min_length=1, examples=list(STATES))]
+    """How the job stands, in one word."""
     stage: str | None = None
+    """Which part of the work is at hand."""
     epoch: Counter | None = None
+    """Counter of epochs."""
     global_step: Counter | None = None
+    """Counter of steps."""
     message: str | None = None
+    """A word to people."""
     started_at: Moment | None = None
+    """When the job began."""
     updated_at: Moment | None = None
+    """When this document was written."""
     finished_at: Moment | None = None
+    """When the job ended."""
     error: StatusError | None = None
+    """What went wrong; required where the state is `failed`."""
     progress: dict[str, Any] | None = None
+    """How far the job is, in the producer's terms."""
 
     @model_validator(mode="after")
     def _failed_with_a_reason(self) -> StatusDocument:

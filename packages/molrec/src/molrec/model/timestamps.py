@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-__all__ = ["is_timestamp", "now"]
+__all__ = ["TIMESTAMP_PATTERN", "is_timestamp", "now"]
 
-_FORM = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]([01][0-9]|2[0-3]):[0-9]{2}:(?P<second>[0-9]{2})(\.[0-9]+)?"
+#: The form; the second capturing group is the seconds. That such a day exists is another matter.
+TIMESTAMP_PATTERN = (
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ]([01][0-9]|2[0-3]):[0-9]{2}:([0-9]{2})(\.[0-9]+)?"
     r"([Zz]|[+-]([01][0-9]|2[0-3]):[0-9]{2})"
 )
+_FORM = re.compile(TIMESTAMP_PATTERN)
 
 
 def is_timestamp(text: object) -> bool:
@@ -19,8 +21,8 @@ def is_timestamp(text: object) -> bool:
     if match is None:
         return False
     stated = match[0]
-    if match["second"] == "60":  # a leap second, which Python's clock does not have
-        stated = f"{stated[: match.start('second')]}59{stated[match.end('second') :]}"
+    if match[2] == "60":  # a leap second, which Python's clock does not have
+        stated = f"{stated[: match.start(2)]}59{stated[match.end(2) :]}"
     try:
         datetime.fromisoformat(stated.upper())
     except ValueError:

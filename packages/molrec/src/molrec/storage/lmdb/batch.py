@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
+import lmdb
 import numpy as np
-import numpy.typing as npt
 
 from molrec.dtypes import STRING, Array, numpy_dtype
-from molrec.errors import FormatError
+from molrec.errors import FormatError, SchemaError
+from molrec.model.beside_system import check_same_rows
 from molrec.model.schema import SequenceSchema
 from molrec.storage.lmdb import names
+from molrec.storage.lmdb.environment import damaged
 from molrec.storage.lmdb.layout import BlockLayout, ColumnLayout, HeaderReader, Layout
+from molrec.storage.lmdb.row_pointers import checked_flags, row_pointers
 from molrec.storage.lmdb.stored_run import Declared, series_array
 
-__all__ = ["BatchReader"]
+__all__ = ["BatchReader", "Part"]
 
+#: Where one record lies: what returns the values of its file, the file's name, the record's number and first frame
+#: there, its frames.
+type Part = tuple[Callable[[bytes], Any], str, int, int, int]
 #: Block layout, value and payload start of the update a block resolves to.
 type _Shown = tuple[BlockLayout, Any, int]
 #: A layout, where in the payload each column begins and ends, and the rows of each block.
@@ -86,29 +91,22 @@ class _Column:
             batch[self.key] = np.concatenate([empty, *self.pieces])
         else:
             joined: Array = np.frombuffer(bytearray().join(self.pieces), self.dtype)
-            batch[self.key] = _flags(joined, self.key, where) if self.dtype.kind == "b" else joined
+            batch[self.key] = checked_flags(joined, self.key, where) if self.dtype.kind == "b" else joined
             batch[self.key] = batch[self.key].reshape(shape)
         if self._masks is not None:
             mask = np.frombuffer(bytearray().join(self._masks), np.bool_)
-            batch[f"{self.key}/validity"] = _flags(mask, self.key, where)
-
-
-def _flags(flags: npt.NDArray[np.bool_], key: str, where: str) -> npt.NDArray[np.bool_]:
-    if flags.size and flags.view(np.uint8).max() > 1:
-        raise FormatError(f"{where}: {key}: a flag is one byte, 0 or 1", "reject-bool-byte")
-    return flags
+            batch[f"{self.key}/validity"] = checked_flags(mask, self.key, where)
 
 
 class BatchReader:
     """Gathers the columns of some records, once.
 
     Args:
-        path: The file, for messages.
         declared: Declaration of the collection.
         system_headers: Keeps the layouts of systems.
-        get: Returns the value of a key as a buffer, or None.
         columns: Names ``"block/column"``, or None for every declared one.
         meta: Per-step keys, or None for every declared one.
+        where: The collection, for messages.
 
     Raises:
         KeyError: A name is no column or key.
@@ -116,18 +114,17 @@ class BatchReader:
 
     def __init__(
         self,
-        path: Path,
         declared: Declared,
         system_headers: HeaderReader,
-        get: Callable[[bytes], Any],
         columns: Sequence[str] | None,
         meta: Sequence[str] | None,
+        where: str,
     ) -> None:
-        self._path = str(path)
+        self._where = where
+        self._get: Callable[[bytes], Any]
         self._declared = declared
         self._decoder = declared.decoder
         self._system_headers = system_headers
-        self._get = get
         self._own, self._system = _chosen(declared.schema, columns)
         self._rows: dict[str, list[int]] = {name: [] for name in {**self._own, **self._system}}
         keys = list(declared.tags if meta is None else meta)
@@ -138,21 +135,30 @@ class BatchReader:
         self._plans = self._known_plans()
         self._appends = [column.pieces.append for found in self._own.values() for column in found]
 
-    def read(self, spans: Iterable[tuple[int, int, int]]) -> dict[str, Any]:
-        """Return the batch of records given as (number, first frame, frames); see `Collection.batch`."""
+    def read(self, parts: Iterable[Part]) -> dict[str, Any]:
+        """Return the batch of some records, in the order given; see `Collection.batch`.
+
+        Raises:
+            FormatError: A value is refused, or LMDB cannot read its file (``reject-damaged-collection``).
+        """
         frames: list[int] = []
-        for number, first, count in spans:
-            frames.append(count)
-            where = f"{self._path}: record {number}"
-            if self._plans is not None and count == 1:
-                self._take_plain(first, where, self._plans)
-            elif count:
-                self._take_run(number, first, count, where)
-        batch: dict[str, Any] = {"/": _pointers(frames)}
+        path = self._where
+        try:
+            for get, path, number, first, count in parts:
+                self._get = get
+                frames.append(count)
+                where = f"{path}: record {number}"
+                if self._plans is not None and count == 1:
+                    self._take_plain(first, where, self._plans)
+                elif count:
+                    self._take_run(number, first, count, where)
+        except lmdb.Error as error:
+            raise damaged(path, error) from error
+        batch: dict[str, Any] = {"/": row_pointers(frames)}
         for name, counts in self._rows.items():
-            batch[name] = pointers = _pointers(counts)
+            batch[name] = pointers = row_pointers(counts)
             for column in (*self._own.get(name, ()), *self._system.get(name, ())):
-                column.hand_over(batch, int(pointers[-1]), self._path)
+                column.hand_over(batch, int(pointers[-1]), self._where)
         for key, values in self._values.items():
             tag = self._declared.tags[key]
             batch[f"meta/{key}"] = values if tag == "json" else series_array(tag, values)
@@ -250,11 +256,11 @@ def _take(
     theirs = beside.get(name)
     if system is not None and theirs is None:
         raise KeyError(f"{where} has no system block {name!r} for {', '.join(column.key for column in system)}")
-    if mine is not None and theirs is not None and mine[0].rows != theirs[0].rows:
-        raise FormatError(
-            f"{where}: block {name!r} has {mine[0].rows} rows but the system's block of that name {theirs[0].rows}",
-            "reject-system-row-count",
-        )
+    if mine is not None and theirs is not None:
+        try:
+            check_same_rows(name, mine[0].rows, theirs[0].rows)
+        except SchemaError as error:
+            raise FormatError(f"{where}: {error.message}", error.rule) from error
     rows = 0
     for columns, source in ((own, mine), (system, theirs)):
         if columns is None or source is None:
@@ -283,9 +289,3 @@ def _planned(layout: Layout, own: dict[str, list[_Column]], plans: dict[int, _Pl
         plans.clear()
     plans[id(layout)] = plan = (layout, spans, rows)
     return plan
-
-
-def _pointers(counts: list[int]) -> npt.NDArray[np.int64]:
-    pointers = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=pointers[1:])
-    return pointers

@@ -1,21 +1,23 @@
-"""`open_collection`: records of one LMDB file, one by one or in batches (``docs/spec/lmdb.md``)."""
+"""`Collection`: records of one LMDB file, one by one or in batches (``docs/spec/lmdb.md``)."""
 
 from __future__ import annotations
 
 import operator
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
 
 from molrec import typedjson
 from molrec.errors import FormatError, SchemaError
 from molrec.model.block import Block
 from molrec.model.collection import (
     check_prefix_sums,
-    forcefield_version,
     joined_frame,
     read_collection_meta,
     units_with_defaults,
@@ -24,10 +26,12 @@ from molrec.model.frame import Frame
 from molrec.model.record_run import section_rows
 from molrec.model.resolved import check_frame
 from molrec.model.schema import SequenceSchema
+from molrec.model.versions import forcefield_version
 from molrec.storage.lmdb import names
-from molrec.storage.lmdb.batch import BatchReader
+from molrec.storage.lmdb.batch import BatchReader, Part
 from molrec.storage.lmdb.environment import CopiedValues, Environment, MappedValues, Values, open_environment
 from molrec.storage.lmdb.frame_bytes import decode_blocks, decode_frame
+from molrec.storage.lmdb.frame_places import FramePlaces
 from molrec.storage.lmdb.layout import HeaderReader
 from molrec.storage.lmdb.stored_run import Declared, StoredRun
 
@@ -35,30 +39,28 @@ if TYPE_CHECKING:
     from molrec.model.forcefield import ForceField
     from molrec.model.forcefield_section import ForceFieldSection
 
-__all__ = ["Collection", "CollectionRecord", "open_collection"]
-
-
-def open_collection(path: str | os.PathLike[str]) -> Collection:
-    """Open a collection ``*.mrec.lmdb`` for reading.
-
-    Opening reads its `meta` and its index; records are read when they are asked for. Any number of readers, threads
-    and processes may have one file open, before and after a fork; a collection can be pickled and opens its file anew
-    where it arrives.
-
-    Raises:
-        FormatError: Not a collection, of a version this library does not read, or with an index that does not add up.
-    """
-    return Collection(Path(path))
+__all__ = ["Collection", "CollectionRecord"]
 
 
 class CollectionRecord:
-    """One record of a collection; its parts are read when they are asked for. Arrays are read-only."""
+    """One record of a collection; its parts are read when they are asked for. Arrays are read-only.
 
-    def __init__(self, collection: Collection, number: int, values: Values) -> None:
+    Args:
+        collection: The file it lies in.
+        key: Its number there.
+        values: Where its values come from.
+        of: The collection it was asked of and its number there, where that is not the file.
+    """
+
+    def __init__(
+        self, collection: Collection, key: int, values: Values, of: tuple[Collection, int] | None = None
+    ) -> None:
         self._collection = collection
         self._values = values
-        self.number = number
-        self._where = f"{collection.path}: record {number}"
+        self._key = key
+        self._of = (collection, key) if of is None else of
+        self.number = self._of[1]
+        self._where = f"{collection.path}: record {key}"
 
     @cached_property
     def meta(self) -> dict[str, Any]:
@@ -67,7 +69,7 @@ class CollectionRecord:
         Raises:
             FormatError: It is missing (``reject-missing-key``) or no JSON object.
         """
-        value = self._values.get(names.meta_key(self.number))
+        value = self._values.get(names.meta_key(self._key))
         if value is None:
             raise FormatError(f"{self._where}: its meta is not there", "reject-missing-key")
         document = typedjson.parse_json(bytes(value), f"{self._where}, meta")
@@ -78,7 +80,7 @@ class CollectionRecord:
     @cached_property
     def system(self) -> Frame | None:
         """What does not change, None where the record has no system."""
-        value = self._values.get(names.system_key(self.number))
+        value = self._values.get(names.system_key(self._key))
         if value is None:
             return None
         frame = decode_frame(value, f"{self._where}, system", self._collection._system_headers)
@@ -91,7 +93,7 @@ class CollectionRecord:
     @cached_property
     def trajectory(self) -> StoredRun | None:
         """The frames, None where the record has no trajectory."""
-        first, count, has_trajectory = self._collection._span(self.number)
+        first, count, has_trajectory = self._collection._span(self._key)
         if not has_trajectory:
             return None
         sections = section_rows(self.system) if self._collection._declared.ties else {}
@@ -117,15 +119,18 @@ class CollectionRecord:
             raise FormatError(f"{self._where}, frame {ordinal}: {error.message}", error.rule) from error
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (operator.getitem, (self._collection, self.number))
+        return (operator.getitem, self._of)
 
     def __repr__(self) -> str:
-        _, count, has_trajectory = self._collection._span(self.number)
+        _, count, has_trajectory = self._collection._span(self._key)
         return f"<CollectionRecord {self.number}: {f'{count} frames' if has_trajectory else 'no trajectory'}>"
 
 
 class Collection:
     """An open collection: ``len(c)``, ``c[i]``, `frames`, `batch`, `view`, `index`, `units`, `schema`, `forcefield`.
+
+    Args:
+        path: The file.
 
     Raises:
         FormatError: See `open_collection`.
@@ -245,6 +250,16 @@ class Collection:
             raise IndexError(f"record {position} of a collection of {self._n_records}")
         return number
 
+    def _numbers(self, indices: Iterable[int]) -> list[int]:
+        given = list(indices)
+        found = np.array(given) if given else np.zeros(0, np.int64)
+        if found.dtype.kind == "i" and found.ndim == 1:
+            found[found < 0] += self._n_records
+            if ((found >= 0) & (found < self._n_records)).all():
+                numbers: list[int] = found.tolist()
+                return numbers
+        return [self._number(index) for index in given]
+
     def _span(self, number: int) -> tuple[int, int, bool]:
         return (
             self._first_frame.item(number),
@@ -252,9 +267,13 @@ class Collection:
             self._has_trajectory.item(number),
         )
 
-    def _source(self) -> CopiedValues:
+    def _require_open(self) -> Environment:
         if self._environment is None:
             raise ValueError(f"{self.path}: this collection is closed; open it again with open_collection")
+        return self._environment
+
+    def _source(self) -> CopiedValues:
+        self._require_open()
         return self._values
 
     def __getitem__(self, index: int) -> CollectionRecord:
@@ -280,11 +299,14 @@ class Collection:
             >>> with c.view(5) as record:
             ...     x = record.trajectory[0]["atoms"]["x"].sum()
         """
-        number = self._number(index)
-        self._source()
-        assert self._environment is not None
-        with self._environment.begin() as transaction:
-            yield CollectionRecord(self, number, MappedValues(self._environment, transaction))
+        with self._view(self._number(index)) as record:
+            yield record
+
+    @contextmanager
+    def _view(self, number: int, of: tuple[Collection, int] | None = None) -> Iterator[CollectionRecord]:
+        environment = self._require_open()
+        with environment.begin() as transaction:
+            yield CollectionRecord(self, number, MappedValues(environment, transaction), of)
 
     def batch(
         self,
@@ -310,13 +332,35 @@ class Collection:
             IndexError: No such record.
             FormatError: A value is refused.
         """
-        self._source()
-        assert self._environment is not None
-        numbers = [self._number(index) for index in indices]
-        spans = zip(numbers, self._first_frame[numbers].tolist(), self._n_frames[numbers].tolist(), strict=True)
-        with self._environment.reading() as transaction:
-            get = transaction.get
-            return BatchReader(self.path, self._declared, self._system_headers, get, columns, meta).read(spans)
+        numbers = self._numbers(indices)
+        found = self._remembered(numbers, columns, meta)
+        if found is not None:
+            return found
+        with ExitStack() as transactions:
+            parts = self._parts(numbers, transactions)
+            return BatchReader(self._declared, self._system_headers, columns, meta, str(self.path)).read(parts)
+
+    def _remembered(
+        self, numbers: list[int], columns: Sequence[str] | None, meta: Sequence[str] | None
+    ) -> dict[str, Any] | None:
+        """Return a batch of records of one frame each from what is known of them; None where that is no way."""
+        places = self._places
+        if places is None or not numbers or (self._n_frames[numbers] != 1).any():
+            return None
+        environment = self._require_open()
+        frames = self._first_frame[numbers].astype(np.int64)
+        with environment.begin() as transaction:
+            return places.batch(numbers, frames, columns, meta, environment.handle, transaction)
+
+    @cached_property
+    def _places(self) -> FramePlaces | None:
+        return FramePlaces(self._declared, self.n_frames, str(self.path))
+
+    def _parts(self, numbers: list[int], transactions: ExitStack) -> Iterable[Part]:
+        """Return where records lie, for a batch, in transactions that are left to the stack to end."""
+        transaction = transactions.enter_context(self._require_open().begin())
+        first, count = self._first_frame[numbers].tolist(), self._n_frames[numbers].tolist()
+        return zip(repeat(transaction.get), repeat(str(self.path)), numbers, first, count, strict=False)
 
     # -- life -------------------------------------------------------------------------------------------------------
 
@@ -331,7 +375,7 @@ class Collection:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (open_collection, (os.path.abspath(self.path),))
+        return (Collection, (Path(os.path.abspath(self.path)),))
 
     def __repr__(self) -> str:
         return f"<Collection {self.path}: {self._n_records} records, {self.n_frames} frames>"

@@ -6,10 +6,9 @@ LMDB opens a file once in a process, so readers of one file share it. A file in 
 
 from __future__ import annotations
 
+import errno
 import os
 import weakref
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any, Protocol
@@ -17,13 +16,17 @@ from weakref import WeakSet, WeakValueDictionary
 
 import lmdb
 import numpy as np
+import numpy.typing as npt
 
 from molrec.errors import FormatError
 from molrec.storage.lmdb.layout import ALIGNMENT
+from molrec.storage.lmdb.page_check import check_head
 
-__all__ = ["CopiedValues", "Environment", "MappedValues", "Values", "damaged", "open_environment"]
+__all__ = ["CopiedValues", "Environment", "MappedValues", "Values", "damaged", "mapped_view", "open_environment"]
 
 _NOT_ONE = "reject-not-a-collection"
+#: What the system refuses without a fault of the file.
+_SYSTEM_ERRORS = frozenset((errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EACCES, errno.EPERM))
 
 
 class Values(Protocol):
@@ -39,6 +42,7 @@ class Environment:
     Raises:
         FormatError: Not an LMDB file (``reject-not-a-collection``), or shorter than it says
             (``reject-truncated-collection``).
+        OSError: The system refuses to open it: too many files are open, say.
     """
 
     def __init__(self, path: Path, identity: tuple[int, int]) -> None:
@@ -55,17 +59,18 @@ class Environment:
         if inherited is not None:
             return inherited
         try:
-            handle = lmdb.open(
+            # Reading past the end of a mapped file would end the process.
+            check_head(self.path)
+            return lmdb.open(
                 str(self.path), subdir=False, readonly=True, lock=False, create=False, readahead=False, max_spare_txns=2
             )
-            size = (handle.info()["last_pgno"] + 1) * handle.stat()["psize"]
+        except OSError as error:
+            raise _refused(error.errno or 0, self.path) from error
         except lmdb.Error as error:
+            code = getattr(error, "code", 0)
+            if code in _SYSTEM_ERRORS:
+                raise _refused(code, self.path) from error
             raise FormatError(f"{self.path} is not a collection: {error}", _NOT_ONE) from error
-        stored = os.stat(self.path).st_size
-        if stored < size:
-            # Reading past the end of a mapped file would end the process.
-            raise FormatError(f"{self.path} is cut short: {stored} bytes of {size}", "reject-truncated-collection")
-        return handle
 
     @property
     def handle(self) -> lmdb.Environment:
@@ -84,7 +89,7 @@ class Environment:
         self._handle = None
 
     def begin(self) -> lmdb.Transaction[memoryview]:
-        """Begin a transaction that hands out views; the caller ends it.
+        """Begin a transaction whose values are views; the caller ends it.
 
         Raises:
             FormatError: The file is damaged (``reject-damaged-collection``).
@@ -94,21 +99,13 @@ class Environment:
         except lmdb.Error as error:
             raise damaged(self.path, error) from error
 
-    @contextmanager
-    def reading(self) -> Iterator[lmdb.Transaction[memoryview]]:
-        """Read in one transaction whose values are views, and refuse what LMDB cannot read.
 
-        Raises:
-            FormatError: The file is damaged (``reject-damaged-collection``).
-        """
-        try:
-            with self.begin() as transaction:
-                yield transaction
-        except lmdb.Error as error:
-            raise damaged(self.path, error) from error
+def _refused(code: int, path: Path) -> OSError:
+    hint = " (each shard is a file that stays open: ulimit -n)" if code == errno.EMFILE else ""
+    return OSError(code, f"{os.strerror(code)}{hint}", str(path))
 
 
-def damaged(path: Path, error: lmdb.Error) -> FormatError:
+def damaged(path: str | Path, error: lmdb.Error) -> FormatError:
     """Return the refusal of a file LMDB cannot read."""
     return FormatError(f"{path}: LMDB cannot read the file ({error})", "reject-damaged-collection")
 
@@ -174,6 +171,11 @@ class _Mapped:
         self.__array_interface__ = {"data": (address, True), "shape": (size,), "typestr": "|u1", "version": 3}
 
 
+def mapped_view(handle: lmdb.Environment, address: int, size: int) -> npt.NDArray[np.uint8]:
+    """Return bytes of a map as a read-only array that keeps the map."""
+    return np.asarray(_Mapped(handle, address, size))
+
+
 class MappedValues:
     """Values where they lie in the map; one that is not aligned to 8 bytes is copied."""
 
@@ -193,4 +195,4 @@ class MappedValues:
         address = np.frombuffer(found, np.uint8).__array_interface__["data"][0]
         if address % ALIGNMENT:
             return bytes(found)
-        return np.asarray(_Mapped(self._handle, address, len(found)))
+        return mapped_view(self._handle, address, len(found))

@@ -32,7 +32,7 @@ class KeyAppender:
         self._map_size = _FIRST_MAP
         with _os_errors(path):
             self._environment = lmdb.open(
-                str(path), map_size=self._map_size, subdir=False, lock=False, sync=False, metasync=False, meminit=False
+                str(path), map_size=self._map_size, subdir=False, lock=False, sync=False, metasync=False
             )
         self._waiting: list[tuple[bytes, bytes]] = []
         self._bytes = 0

@@ -68,6 +68,9 @@ class BlockLayout:
     targets: dict[str, str]
     structural_shape: tuple[int, ...] | None
     attributes: dict[str, Any]
+    #: What is alike in most blocks, see `_plain_runs`; not looked at yet.
+    _runs: list[_Run] | None = None
+    _is_plain: bool | None = None
 
     def read(self, value: Any, base: int, where: str) -> Block:
         """Return the block with its columns as read-only views of a value.
@@ -80,6 +83,11 @@ class BlockLayout:
         Raises:
             FormatError: A flag is neither 0 nor 1 (``reject-bool-byte``).
         """
+        if self._is_plain is None:
+            self._runs = _plain_runs(self)
+            self._is_plain = self._runs is not None
+        if self._runs is not None:
+            return self._read_plain(value, base, self._runs)
         columns: dict[str, Array] = {}
         precision: dict[str, float] = {}
         masks: dict[str, npt.NDArray[np.bool_]] = {}
@@ -105,6 +113,38 @@ class BlockLayout:
             if column.attributes:
                 block._column_attributes[column.name] = typedjson.coerce("json", column.attributes)
         return block
+
+    def _read_plain(self, value: Any, base: int, runs: list[_Run]) -> Block:
+        columns: dict[str, Array] = dict.fromkeys(self.columns, _NOTHING)
+        for dtype, count, spans in runs:
+            words = np.frombuffer(value, dtype, count, base)
+            for name, start, stop in spans:
+                columns[name] = words[start:stop]
+        return Block._trusted(columns, self.rows, {}, _NO_PRECISION, self.targets, self.structural_shape)
+
+
+#: Columns of one dtype: that dtype, its words up to the last one of theirs, and where each column begins and ends.
+type _Run = tuple[np.dtype[Any], int, list[tuple[str, int, int]]]
+
+_NOTHING: Array = np.zeros(0)
+_NO_PRECISION: dict[str, float] = {}
+
+
+def _plain_runs(block: BlockLayout) -> list[_Run] | None:
+    """Return the columns of a block in runs of one dtype; None where a column is more than one number a row."""
+    if block.attributes or not block.rows:
+        return None
+    spans: dict[np.dtype[Any], list[tuple[str, int, int]]] = {}
+    for column in block.columns.values():
+        size = column.dtype.itemsize
+        special = column.strings is not None or column.dtype.kind == "b" or len(column.shape) > 1
+        if special or column.mask is not None or column.precision is not None or column.attributes:
+            return None
+        if column.offset % size:
+            return None
+        start = column.offset // size
+        spans.setdefault(column.dtype, []).append((column.name, start, start + column.shape[0]))
+    return [(dtype, max(stop for _, _, stop in found), found) for dtype, found in spans.items()]
 
 
 @dataclass(slots=True)
@@ -249,7 +289,7 @@ def _read_layout(document: dict[str, Any]) -> Layout:
 
 def _read_block(name: str, entry: dict[str, Any], where: str) -> tuple[BlockLayout, int]:
     rows = entry.get("count")
-    if type(rows) is not int or rows < 0:
+    if type(rows) is not int or not 0 <= rows < 2**63:
         raise SchemaError(f"{where}: count is a row count, found {rows!r}", "reject-row-count")
     shape = entry.get("structural_shape")
     if shape is not None:

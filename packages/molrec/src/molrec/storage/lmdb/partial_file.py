@@ -16,10 +16,10 @@ try:
 except ImportError:  # not a POSIX system: writers are told apart by nothing
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["PartialFile"]
+__all__ = ["HeldFile", "PartialFile", "sync_folder"]
 
 #: A forked child shares the open files and would keep the locks alive past its parent.
-_held: WeakSet[PartialFile] = WeakSet()
+_held: WeakSet[HeldFile] = WeakSet()
 
 
 def _let_go_in_child() -> None:
@@ -29,6 +29,67 @@ def _let_go_in_child() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_let_go_in_child)
+
+
+class HeldFile:
+    """A file that is locked while this process lives and until it is let go; made where there is none.
+
+    Args:
+        path: The file.
+        target: What its holder is writing, for the message.
+
+    Raises:
+        SchemaError: Another writer holds it (``reject-second-writer``).
+    """
+
+    def __init__(self, path: Path, target: Path) -> None:
+        self.path = path
+        self._file: int | None = self._lock(target)
+        _held.add(self)
+
+    def _lock(self, target: Path) -> int:
+        while True:
+            file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
+            try:
+                if fcntl is not None:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                os.close(file)
+                raise SchemaError(
+                    f"{target} is being written by another writer (close it, or wait for that process to end)",
+                    "reject-second-writer",
+                ) from error
+            # The file may have been finished or taken away between opening and locking it.
+            try:
+                same = os.path.samestat(os.fstat(file), os.stat(self.path))
+            except FileNotFoundError:
+                same = False
+            if same:
+                os.ftruncate(file, 0)
+                return file
+            os.close(file)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it is still held."""
+        return self._file is not None
+
+    def sync(self) -> None:
+        """Let what was written to it reach the disk."""
+        assert self._file is not None
+        os.fsync(self._file)
+
+    def discard(self) -> None:
+        """Take the file away and let it go; safe to call twice."""
+        if self.is_held:
+            self.path.unlink(missing_ok=True)
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Close the file, and with it the lock."""
+        if self._file is not None:
+            file, self._file = self._file, None
+            os.close(file)
 
 
 class PartialFile:
@@ -49,8 +110,7 @@ class PartialFile:
         self._overwrite = overwrite
         self._refuse_existing()
         target.parent.mkdir(parents=True, exist_ok=True)
-        self._file: int | None = self._lock()
-        _held.add(self)
+        self._file = HeldFile(self.path, target)
 
     def _refuse_existing(self) -> None:
         if os.path.lexists(self.target) and (not self._overwrite or not os.path.isfile(self.target)):
@@ -59,53 +119,27 @@ class PartialFile:
                 "reject-existing-path",
             )
 
-    def _lock(self) -> int:
-        while True:
-            file = os.open(self.path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o644)
-            try:
-                if fcntl is not None:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                os.close(file)
-                raise SchemaError(
-                    f"{self.target} is being written by another writer (close it, or wait for that process to end)",
-                    "reject-second-writer",
-                ) from error
-            # The file may have been finished or taken away between opening and locking it.
-            try:
-                same = os.path.samestat(os.fstat(file), os.stat(self.path))
-            except FileNotFoundError:
-                same = False
-            if same:
-                os.ftruncate(file, 0)
-                return file
-            os.close(file)
-
     def finish(self) -> None:
         """Move the file to its place, durably.
 
         Raises:
             SchemaError: Something has appeared at the target meanwhile (``reject-existing-path``).
         """
-        assert self._file is not None
-        os.fsync(self._file)
+        self._file.sync()
         self._refuse_existing()
         os.rename(self.path, self.target)
-        self.let_go()
-        folder = os.open(self.target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        self._file.let_go()
+        sync_folder(self.target.parent)
 
     def discard(self) -> None:
         """Take the file away; safe to call twice."""
-        if self._file is not None:
-            self.path.unlink(missing_ok=True)
-            self.let_go()
+        self._file.discard()
 
-    def let_go(self) -> None:
-        """Close the file, and with it the lock."""
-        if self._file is not None:
-            file, self._file = self._file, None
-            os.close(file)
+
+def sync_folder(path: Path) -> None:
+    """Let the names in a folder reach the disk."""
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -17,7 +17,7 @@ from molrec.dtypes import numpy_dtype
 from molrec.errors import FormatError, SchemaError
 from molrec.model.alignment import aligned_pairs, check_run
 from molrec.model.block import Block
-from molrec.model.box import Box
+from molrec.model.box import Box, check_cell_kind
 from molrec.model.carry_forward import UpdateIndex
 from molrec.model.frame import Frame
 from molrec.model.meta import Meta
@@ -220,10 +220,10 @@ class StoredRun(Sequence[Frame]):
         try:
             for name, target in aligned_pairs(self._declared.schema):
                 check_run(name, target, indexes[name], indexes[target])
+            for box in boxes:
+                check_cell_kind(box, boxes[0])
         except SchemaError as error:
             raise FormatError(f"{self._where}: {error.message}", error.rule) from error
-        if len({box.cell_defined for box in boxes}) > 1:
-            raise FormatError(f"{self._where}: defined and undefined cells in one run", "reject-mixed-cells")
 
     @property
     def steps(self) -> npt.NDArray[np.int64]:

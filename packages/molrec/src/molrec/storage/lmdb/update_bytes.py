@@ -274,7 +274,7 @@ def _hold_against(name: str, block: BlockLayout, declared: BlockSchema) -> None:
             f"{where} references {block.targets}, declared is {declared.targets}", "reject-frame-target-disagrees"
         )
     grid = declared.structural_shape
-    if block.structural_shape not in (None, grid) or (grid is not None and int(np.prod(grid)) != block.rows):
+    if block.structural_shape not in (None, grid) or (grid is not None and math.prod(grid) != block.rows):
         raise SchemaError(
             f"{where} has {block.rows} rows on {block.structural_shape}, declared is {grid}", "reject-structural-shape"
         )

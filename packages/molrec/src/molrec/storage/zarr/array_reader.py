@@ -6,6 +6,7 @@ zarr-python, which verifies them as well.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from molrec.errors import FormatError
 from molrec.storage.zarr.codecs import CHECKSUM_BYTES, Buffer, checksum
 from molrec.storage.zarr.journal import EMPTY_ENTRY, JOURNAL_NAME, read_lines, recover_index, shard_states
 from molrec.storage.zarr.layout import ArrayLayout, read_array_layout
+from molrec.storage.zarr.memory import new_array, require_memory
 from molrec.storage.zarr.sources import Source, read_document
 
 __all__ = ["ArrayReader", "open_array"]
@@ -160,7 +162,7 @@ class ArrayReader:
     def _fill(self, rows: int) -> Array:
         layout = self.layout
         shape = (rows, *layout.trailing) if layout.shape else ()
-        filled: Array = np.zeros(shape, dtype=layout.numpy)
+        filled = new_array(shape, layout.numpy, self._where, zeros=True)
         value = layout.fill_value
         if isinstance(value, list) and len(value) == 2:
             value = complex(float(value[0]), float(value[1]))
@@ -197,7 +199,7 @@ class ArrayReader:
         if first == last:
             origin = first * layout.chunk_rows
             return self.chunk(first)[start - origin : end - origin]
-        out: Array = np.empty((end - start, *layout.trailing), dtype=layout.numpy)
+        out = new_array((end - start, *layout.trailing), layout.numpy, self._where)
         self.read_into(out, start)
         return out
 
@@ -251,6 +253,8 @@ class ArrayReader:
         """Read a chunking this reader does not know through zarr-python."""
         import zarr
 
+        rows = stop - start if self.layout.shape else 1
+        require_memory(rows * math.prod(self.layout.trailing) * self.layout.numpy.itemsize, self._where)
         try:
             array = zarr.open_array(self.source.zarr_store(), path=self.path, mode="r")
             values: Any = array[start:stop] if self.layout.shape else array[()]

@@ -35,12 +35,14 @@ def check_arrival(source: Source, lines: Sequence[dict[str, Any]], nstep: int) -
         raise _torn(source, f"no commit of {nstep} frames is in the journal")
     for path, count in rows_made(made).items():
         shape = (read_document(source, path) or {}).get("shape")
-        if not shape or shape[0] < count:
-            raise _torn(source, f"{path} has {shape[0] if shape else 0} rows, {nstep} frames have {count}")
+        rows = shape[0] if isinstance(shape, list) and shape and type(shape[0]) is int else 0
+        if rows < count:
+            raise _torn(source, f"{path} has {rows} rows, {nstep} frames have {count}")
     for path, expected in groups_made(made).items():
         document = read_document(source, path)
         # Attributes only ever go: a later commit gives up an elided form, none takes it up.
-        if document is None or not document.get("attributes", {}).items() <= expected.items():
+        attributes = {} if document is None else document.get("attributes", {})
+        if document is None or not isinstance(attributes, dict) or not attributes.items() <= expected.items():
             raise _torn(source, f"{path} is not the group of {nstep} frames")
 
 

@@ -5,6 +5,7 @@ Columns that share chunk extents and pipeline are decoded together, one call per
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from itertools import count
 from typing import Any
@@ -20,6 +21,7 @@ from molrec.storage.zarr import names
 from molrec.storage.zarr.array_reader import ArrayReader, open_array
 from molrec.storage.zarr.chunk_cache import ChunkCache
 from molrec.storage.zarr.frame_group import group_attributes
+from molrec.storage.zarr.memory import new_array
 from molrec.storage.zarr.sources import Source, read_document
 
 __all__ = ["BlockReader", "check_ascending", "read_dense", "read_ordinals"]
@@ -46,7 +48,7 @@ class _ColumnGroup:
         layout = readers[0].layout
         if len(present) < len(stored) or layout.pipeline is None:
             return [_read_only(reader.chunk(number)) for reader in readers]
-        out: Array = np.empty((len(readers), *layout.chunk_shape), dtype=layout.numpy)
+        out = new_array((len(readers), *layout.chunk_shape), layout.numpy, readers[0].where(number))
         layout.pipeline.decode_into(present, out, lambda place: readers[place].where(number))
         out.flags.writeable = False
         return list(out)
@@ -184,7 +186,7 @@ class BlockReader:
                 f"{self._where}: {names.DENSE_UPDATES} is true or absent, found {dense!r}",
                 "reject-elision-marker-alone",
             )
-        if type(rows) is not int or rows < 1:
+        if type(rows) is not int or not 1 <= rows < 2**63:
             raise FormatError(
                 f"{self._where}: {names.UNIFORM_ROWS} is a positive integer, found {rows!r}", "reject-uniform-rows"
             )
@@ -205,11 +207,11 @@ class BlockReader:
                 )
         shape = self.declared.structural_shape
         if shape is not None and self.index.count:
-            counts = np.diff(self.index.offsets())
-            if (counts != int(np.prod(shape))).any():
+            counts, points = np.diff(self.index.offsets()), math.prod(shape)
+            if (counts != points).any():
                 raise FormatError(
-                    f"{self._where}: every update of a grid of {list(shape)} has {int(np.prod(shape))} rows, found "
-                    f"{int(counts[counts != int(np.prod(shape))][0])}",
+                    f"{self._where}: every update of a grid of {list(shape)} has {points} rows, found "
+                    f"{int(counts[counts != points][0])}",
                     "reject-structural-shape",
                 )
 
@@ -269,7 +271,7 @@ class BlockReader:
         Neighbouring spans are read as one run, whole chunks straight into the result.
         """
         lengths = stops - starts
-        out: Array = np.empty((int(lengths.sum()), *reader.layout.trailing), dtype=reader.layout.numpy)
+        out = new_array((int(lengths.sum()), *reader.layout.trailing), reader.layout.numpy, self._where)
         filled = lengths > 0
         begin, end = starts[filled], stops[filled]
         if not begin.size:
@@ -309,7 +311,8 @@ def _group(readers: dict[str, ArrayReader]) -> list[_ColumnGroup]:
 def read_ordinals(reader: ArrayReader, nstep: int) -> Array:
     """Return the leading entries of a ``step_index``, up to the end of the chunk that holds the first ``>= nstep``.
 
-    What lies behind it was never committed and need not even be readable.
+    What lies behind it was never committed and need not even be readable. Reading ends as well where entries do not
+    ascend, which no reader takes: the fill value of chunks that are not there would go on for as long as is claimed.
     """
     if not reader.layout.simple:
         return reader.read()
@@ -317,7 +320,7 @@ def read_ordinals(reader: ArrayReader, nstep: int) -> Array:
     step = reader.layout.chunk_rows
     for start in range(0, reader.layout.rows, step):
         pieces.append(reader.read(start, min(start + step, reader.layout.rows)))
-        if (pieces[-1] >= np.uint64(nstep)).any():
+        if (pieces[-1] >= np.uint64(nstep)).any() or (pieces[-1][1:] <= pieces[-1][:-1]).any():
             break
     return np.concatenate(pieces)
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from molrec.errors import SchemaError
-from molrec.model.box import Box
+from molrec.model.box import Box, check_cell_kind
 from molrec.storage.zarr import names
 from molrec.storage.zarr.frame_group import boundary_is_default, origin_is_default
 from molrec.storage.zarr.shard_appender import ShardAppender
@@ -62,12 +61,7 @@ class BoxTrack:
         Raises:
             SchemaError: ``reject-mixed-cells``.
         """
-        if box is not None and self._latest is not None and box.cell_defined != self._latest.cell_defined:
-            raise SchemaError(
-                f"box: this frame's cell is {_word(box)} but the run's is {_word(self._latest)}; "
-                "one flag covers a run, write two records",
-                "reject-mixed-cells",
-            )
+        check_cell_kind(box, self._latest)
 
     def add(self, ordinal: int, box: Box | None) -> None:
         """Take the cell of frame `ordinal`; None, or the same cell again, carries the last one forward."""
@@ -117,7 +111,3 @@ class BoxTrack:
             if not boundary_is_default(self._fixed):
                 attributes["boundary"] = self._fixed.boundary.tolist()
         return attributes
-
-
-def _word(box: Box) -> str:
-    return "defined" if box.cell_defined else "undefined"

@@ -7,6 +7,7 @@ verified. Many chunks of one shape can be handled in one call, which is where th
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import numpy as np
 from molrec.dtypes import STRING, Array
 from molrec.errors import FormatError, SchemaError
 from molrec.storage.zarr import planes
+from molrec.storage.zarr.memory import new_array, require_memory
 
 __all__ = ["CHECKSUM_BYTES", "Buffer", "Codec", "Pipeline", "checksum", "compressor_codec", "read_pipeline"]
 
@@ -29,6 +31,8 @@ _crc32c = google_crc32c.value
 _GZIP_CONTAINER = 31
 #: Element size the compiled path of `planes` decodes.
 _FUSED_ITEM = 8
+#: Bounds on decoded text: in all, by its stored size, and for each string; and what a step may add to its input.
+_LARGEST_TEXT, _MOST_SHRINKING, _BYTES_OF_A_STRING, _SLACK = 2**24, 2048, 68, 4096
 _UNREADABLE = "reject-unsupported-codec"
 _DAMAGED = "reject-corrupt-chunk"
 
@@ -103,15 +107,17 @@ class Pipeline:
             FormatError: Checksum mismatch or undecodable bytes (``reject-corrupt-chunk``).
         """
         if self.decodes_together(dtype):
-            out: Array = np.empty((1, *shape), dtype=dtype)
+            out: Array = new_array((1, *shape), dtype, where)
             self.decode_into([stored], out, lambda _: where)
             out.flags.writeable = False
             only: Array = out[0]
             return only
         data: Any = stored
+        most = _most_bytes(stored, shape, dtype)
+        require_memory(most, where)
         try:
             for name, configuration in reversed(self.compressors):
-                data = _STEPS[name].decode(data, configuration)
+                data = _STEPS[name].decode(data, configuration, most)
             return _deserialize(self.serializer, data, shape, dtype)
         except Exception as error:
             raise FormatError(f"{where} is corrupt: {error}", _DAMAGED) from error
@@ -143,6 +149,16 @@ class Pipeline:
             raise FormatError(f"{where(0)} (or one of {len(stored)} with it) is corrupt: {error}", _DAMAGED) from error
 
 
+def _most_bytes(stored: Buffer, shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    """Return a bound on what a chunk decodes to at any step: what is compressed twice may grow a little in between."""
+    count = math.prod(shape)
+    if dtype.kind == "T":
+        # The length of a string is not known beforehand; texts that are much alike become very small.
+        return max(_LARGEST_TEXT, _MOST_SHRINKING * len(stored)) + _BYTES_OF_A_STRING * count
+    size = count * dtype.itemsize
+    return size + size // 64 + _SLACK
+
+
 def _close(body: bytes) -> bytes:
     return body + checksum(body).to_bytes(CHECKSUM_BYTES, "little")
 
@@ -172,7 +188,7 @@ def _deserialize(serializer: Codec, data: Buffer, shape: tuple[int, ...], dtype:
     if serializer[0] == "vlen-utf8":
         return _unpack_strings(data, shape)
     stored = _stored_dtype(serializer, dtype)
-    if len(data) != stored.itemsize * int(np.prod(shape)):
+    if len(data) != stored.itemsize * math.prod(shape):
         raise ValueError(f"{len(data)} bytes decoded for a chunk of shape {shape} of {dtype}")
     array = np.frombuffer(data, dtype=stored).reshape(shape)
     return array if stored == dtype else array.astype(dtype)
@@ -190,7 +206,7 @@ def _pack_strings(chunk: Array) -> bytes:
 def _unpack_strings(data: Buffer, shape: tuple[int, ...]) -> Array:
     raw = bytes(data)
     count = int.from_bytes(raw[:4], "little")
-    if len(raw) < 4 or count != int(np.prod(shape)):
+    if len(raw) < 4 or count != math.prod(shape):
         raise ValueError(f"{count} strings decoded for a chunk of shape {shape}")
     texts, place = [], 4
     for _ in range(count):
@@ -212,7 +228,7 @@ class _Shuffle:
         return np.frombuffer(data, dtype=np.uint8).reshape(-1, size).T.tobytes()
 
     @staticmethod
-    def decode(data: Buffer, configuration: dict[str, Any]) -> bytes:
+    def decode(data: Buffer, configuration: dict[str, Any], _: int) -> bytes:
         size = configuration["elementsize"]
         return np.frombuffer(data, dtype=np.uint8).reshape(size, -1).T.tobytes()
 
@@ -224,11 +240,11 @@ class _Gzip:
         return packer.compress(data) + packer.flush()
 
     @staticmethod
-    def decode(data: Buffer, _: dict[str, Any]) -> bytes:
+    def decode(data: Buffer, _: dict[str, Any], most: int) -> bytes:
         unpacker = zlib.decompressobj(_GZIP_CONTAINER)
-        unpacked = unpacker.decompress(data)
+        unpacked = unpacker.decompress(data, most)
         if not unpacker.eof:
-            raise ValueError("the gzip stream is cut short")
+            raise ValueError("the gzip stream is cut short, or holds more than the chunk")
         return unpacked
 
 
@@ -240,10 +256,8 @@ class _Zstd:
         return bytes(zstd.compress(data, configuration["level"], bool(configuration.get("checksum", False))))
 
     @staticmethod
-    def decode(data: Buffer, _: dict[str, Any]) -> bytes:
-        from numcodecs import zstd
-
-        return bytes(zstd.decompress(data))
+    def decode(data: Buffer, _: dict[str, Any], most: int) -> bytes:
+        return planes.decompress(bytes(data), most)
 
 
 class _Crc32c:
@@ -252,7 +266,7 @@ class _Crc32c:
         return _close(bytes(data))
 
     @staticmethod
-    def decode(data: Buffer, _: dict[str, Any]) -> bytes:
+    def decode(data: Buffer, _: dict[str, Any], __: int) -> bytes:
         return _open(data, "its content")
 
 
@@ -300,6 +314,8 @@ def read_pipeline(codecs: Any, itemsize: int, where: str) -> Pipeline | None:
     for name, configuration in steps[1:]:
         if name not in _STEPS:
             return None
+        if name in ("gzip", "zstd") and type(configuration.get("level")) is not int:
+            raise FormatError(f"{where}: the codec {name} states a level, found {configuration!r}", _UNREADABLE)
         if name == "numcodecs.shuffle" and configuration.get("elementsize") != itemsize:
             return None
     return Pipeline(steps[0], tuple(steps[1:]))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from molrec import typedjson
 from molrec.errors import FormatError, SchemaError
+from molrec.model.versions import forcefield_version
 from molrec.storage.zarr.files import write_document
 from molrec.storage.zarr.frame_group import group_attributes, read_block_groups, write_block_groups
 from molrec.storage.zarr.layout import group_document
@@ -16,7 +17,7 @@ from molrec.storage.zarr.sources import Source, read_document
 if TYPE_CHECKING:
     from molrec.model.forcefield_section import ForceFieldSection
 
-__all__ = ["FORCEFIELD", "read_forcefield_group", "stamped_meta", "write_forcefield_group"]
+__all__ = ["FORCEFIELD", "read_forcefield_group", "write_forcefield_group"]
 
 FORCEFIELD = "forcefield"
 
@@ -26,22 +27,6 @@ def write_forcefield_group(folder: Path, section: ForceFieldSection) -> None:
     write_block_groups(folder, section.tables)
     attributes: dict[str, Any] = typedjson.coerce("json", section.document, FORCEFIELD)
     write_document(folder, group_document(attributes))
-
-
-def stamped_meta(meta: Mapping[str, Any] | None, version: tuple[int, int] | None) -> dict[str, Any]:
-    """Return a meta document that states the version of the force-field section; a producer's own statement stays."""
-    document = dict(meta or {})
-    if version is None or not isinstance(document.get("modules", {}), dict):
-        return document
-    modules = {FORCEFIELD: {"version": list(version)}, **document.get("modules", {})}
-    return {**document, "modules": modules}
-
-
-def _stated_version(meta: Mapping[str, Any]) -> tuple[int, int] | None:
-    match meta.get("modules"):
-        case {"forcefield": {"version": [int(major), int(minor)]}}:
-            return major, minor
-    return None
 
 
 def read_forcefield_group(source: Source, meta: Mapping[str, Any]) -> ForceFieldSection | None:
@@ -61,7 +46,7 @@ def read_forcefield_group(source: Source, meta: Mapping[str, Any]) -> ForceField
         return None
     where = f"{source.name}: {FORCEFIELD}"
     attributes = dict(group_attributes(document, where))
-    section = ForceFieldSection(attributes, read_block_groups(source, FORCEFIELD), _stated_version(meta))
+    section = ForceFieldSection(attributes, read_block_groups(source, FORCEFIELD), forcefield_version(meta))
     try:
         section.check(where)
     except SchemaError as error:

@@ -27,9 +27,18 @@ from molrec.storage.zarr.layout import group_document, read_array_layout
 from molrec.storage.zarr.sources import Source, read_document
 from molrec.vocabulary import check_canonical_declaration
 
-__all__ = ["read_block_groups", "read_frame_group", "write_block_groups", "write_frame_group"]
+__all__ = [
+    "read_block_group",
+    "read_block_groups",
+    "read_box_group",
+    "read_frame_group",
+    "write_block_groups",
+    "write_frame_group",
+]
 
 _VALIDITY = "_validity"
+_MOST_ROWS = 2**63
+_GROUP_KEYS = frozenset({"zarr_format", "node_type", "attributes"})
 _BLOCK_ATTRIBUTES = frozenset({"count", "structural_shape", "targets"})
 
 
@@ -112,7 +121,7 @@ def read_frame_group(source: Source, path: str) -> Frame | None:
     blocks = read_block_groups(source, path, besides=("box",))
     child = read_document(source, f"{path}/box")
     found = child is not None and child.get("node_type") == "group"
-    box = _read_box(source, f"{path}/box", group_attributes(child or {}, f"{where}/box")) if found else None
+    box = read_box_group(source, f"{path}/box") if found else None
     frame = Frame._trusted(blocks, Meta.from_attributes(attributes, where), box)
 
     try:
@@ -132,8 +141,7 @@ def read_block_groups(source: Source, path: str, besides: Sequence[str] = ()) ->
     for name in source.children(path):
         child = read_document(source, f"{path}/{name}") if name not in besides else None
         if child is not None and child.get("node_type") == "group":
-            where = f"{source.name}: {path}/{name}"
-            blocks[name] = _read_block(source, f"{path}/{name}", group_attributes(child, where))
+            blocks[name] = read_block_group(source, f"{path}/{name}", child)
     return blocks
 
 
@@ -162,7 +170,7 @@ def read_section_rows(source: Source) -> dict[str, dict[str, int] | None]:
 
 def _row_count(attributes: dict[str, Any], where: str) -> int:
     count = attributes.get("count")
-    if type(count) is not int or count < 0:
+    if type(count) is not int or not 0 <= count < _MOST_ROWS:
         raise FormatError(
             f"{where}: a block states its row count as the attribute count, found {count!r}", "reject-row-count"
         )
@@ -173,16 +181,33 @@ def group_attributes(document: dict[str, Any], where: str) -> dict[str, Any]:
     """Return the attributes of a group's ``zarr.json``.
 
     Raises:
-        FormatError: The node is not a Zarr V3 group (``reject-malformed-metadata``).
+        FormatError: The node is not a Zarr V3 group, or has a field that must be understood and is not
+            (``reject-malformed-metadata``).
     """
     attributes = document.get("attributes", {})
+    for key, value in document.items():
+        if key not in _GROUP_KEYS and not (isinstance(value, dict) and value.get("must_understand") is False):
+            raise FormatError(
+                f"{where}: metadata key {key!r} is not understood and not optional", "reject-malformed-metadata"
+            )
     if document.get("zarr_format") != 3 or document.get("node_type") != "group" or not isinstance(attributes, dict):
         raise FormatError(f"{where} is not a Zarr V3 group", "reject-malformed-metadata")
     return attributes
 
 
-def _read_block(source: Source, path: str, attributes: dict[str, Any]) -> Block:
+def read_block_group(source: Source, path: str, document: dict[str, Any] | None = None) -> Block:
+    """Read one block.
+
+    Args:
+        source: The record.
+        path: Of the block's group.
+        document: Its ``zarr.json``; read when None.
+
+    Raises:
+        FormatError: The block breaks the format.
+    """
     where = f"{source.name}: {path}"
+    attributes = group_attributes((read_document(source, path) if document is None else document) or {}, where)
     block = Block(rows=_row_count(attributes, where))
     try:
         for name, array in _arrays_below(source, path):
@@ -247,7 +272,13 @@ def _restore_precision(block: Block, name: str, values: Array, precision: Any) -
     block._columns[name] = values
 
 
-def _read_box(source: Source, path: str, attributes: dict[str, Any]) -> Box:
+def read_box_group(source: Source, path: str) -> Box:
+    """Read a box.
+
+    Raises:
+        FormatError: Its parts make no box.
+    """
+    attributes = group_attributes(read_document(source, path) or {}, f"{source.name}: {path}")
     arrays = {}
     for name, shape, dtype in (("vectors", (3, 3), "f64"), ("origin", (3,), "f64"), ("boundary", (3,), "bool")):
         array = open_array(source, f"{path}/{name}")

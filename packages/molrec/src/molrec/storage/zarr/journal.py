@@ -76,10 +76,52 @@ def read_lines(raw: Buffer | None) -> list[dict[str, Any]]:
     lines: list[dict[str, Any]] = []
     for line in bytes(raw or b"").split(b"\n")[:-1]:
         stated, _, text = line.partition(b" ")
-        if stated != b"%08x" % checksum(text):
+        document = _parsed(text) if stated == b"%08x" % checksum(text) else None
+        if document is None:
             break
-        lines.append(json.loads(text))
+        lines.append(document)
     return lines
+
+
+def _parsed(text: bytes) -> dict[str, Any] | None:
+    """Return a line that is of the form a writer gives it, else None."""
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(document, dict) or document.get("kind") not in ("base", "redo"):
+        return None
+    shards, nodes = document.get("shards"), "documents" if document["kind"] == "base" else "groups"
+    rows = document.get("rows", {})
+    whole = (
+        _is_count(document.get("nstep"))
+        and isinstance(shards, list)
+        and all(map(_is_state, shards))
+        and isinstance(rows, dict)
+        and all(map(_is_count, rows.values()))
+        and (document["kind"] == "base" or "rows" in document)
+        and isinstance(document.get(nodes), dict)
+        and all(isinstance(node, dict) for node in document[nodes].values())
+    )
+    return document if whole else None
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value < 2**63
+
+
+def _is_state(state: Any) -> bool:
+    match state:
+        case [str(), used, list(entries), crc]:
+            return _is_count(used) and _is_count(crc) and all(map(_is_entry, entries))
+    return False
+
+
+def _is_entry(entry: Any) -> bool:
+    """Tell whether this is slot, offset and length; a slot may be emptied."""
+    if not isinstance(entry, list) or len(entry) != 3 or not _is_count(entry[0]):
+        return False
+    return all(type(word) is int and 0 <= word <= EMPTY_ENTRY for word in entry[1:])
 
 
 def lines_up_to(lines: Sequence[dict[str, Any]], nstep: int) -> list[dict[str, Any]]:
@@ -116,7 +158,8 @@ def recover_index(in_place: Buffer, chunks: int, states: Sequence[ShardState]) -
         index[states[newest].used :] = EMPTY_ENTRY
         for state in states[: newest + 1]:
             for slot, offset, length in state.entries:
-                index[slot] = (offset, length)
+                if slot < chunks:
+                    index[slot] = (offset, length)
         if checksum(index.tobytes()) == states[newest].crc:
             return index
     return None

@@ -5,6 +5,7 @@ Knows Zarr V3 and this format's reference extents (``docs/spec/zarr.md``); knows
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,10 @@ _KNOWN_KEYS = frozenset(
         "attributes", "storage_transformers", "dimension_names",
     )
 )  # fmt: skip
+#: What numpy can address, with room to spare.
+_MOST_AXES, _MOST_VALUES = 32, 2**58
+#: Slots of a shard's index; a larger index would be no use to anybody.
+_MOST_CHUNKS_PER_SHARD = 2**26
 _INDEX_CODECS: list[dict[str, Any]] = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]
 
 
@@ -158,6 +163,8 @@ def read_array_layout(document: Any, where: str) -> ArrayLayout:
         raise
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise FormatError(f"{where}: malformed array metadata ({error!r})", _MALFORMED) from error
+    if math.prod(big // small for big, small in zip(outer, inner[1], strict=True)) > _MOST_CHUNKS_PER_SHARD:
+        raise FormatError(f"{where}: a shard of more than {_MOST_CHUNKS_PER_SHARD} chunks", _MALFORMED)
     if len(outer) != len(shape):
         raise FormatError(f"{where}: chunk shape {list(outer)} does not fit shape {list(shape)}", _MALFORMED)
     pipeline, chunk, at_start = inner
@@ -196,6 +203,8 @@ def _read_dtype(data_type: Any, where: str) -> str:
 def _extents(values: Any, least: int) -> tuple[int, ...]:
     if not isinstance(values, list) or any(type(extent) is not int or extent < least for extent in values):
         raise ValueError(f"extents {values!r}")
+    if len(values) > _MOST_AXES or math.prod(extent for extent in values if extent) > _MOST_VALUES:
+        raise ValueError(f"no array has the extents {values!r}")
     return tuple(values)
 
 

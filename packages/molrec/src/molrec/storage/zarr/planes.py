@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from molrec.dtypes import Array
 
-__all__ = ["decompress_and_unshuffle", "shuffle_and_compress"]
+__all__ = ["decompress", "decompress_and_unshuffle", "shuffle_and_compress"]
 
 _HEADER = struct.Struct("<BBBBIII")
 _SIZE = struct.Struct("<i")
@@ -115,18 +115,20 @@ def decompress_and_unshuffle(bodies: Sequence[bytes], out: Array) -> None:
     Raises:
         Exception: A body is no zstd frame of the chunk's size; the type is the decoder's.
     """
-    from numcodecs import blosc, zstd
+    from numcodecs import blosc
 
     block = out[0].nbytes if len(out) else 0
     # Blosc takes a block as long as its content for stored bare; a frame that did not shrink is not for it.
     if not _SMALLEST <= block <= _LARGEST or any(len(body) == block for body in bodies):
         for body, chunk in zip(bodies, out, strict=True):
-            _unshuffle_into(zstd.decompress(body), chunk)
+            _unshuffle_into(decompress(body, chunk.nbytes), chunk)
         return
     if out.nbytes < _THREADED_BYTES:
         # One decoder for all chunks saves its making; Blosc takes what it gives for blocks stored bare.
-        decompress = _decompressor().decompress
-        planes = [decompress(body, max_output_size=block) for body in bodies]
+        for body in bodies:
+            _check_frame_size(body, block)
+        decompress_own = _decompressor().decompress
+        planes = [decompress_own(body, max_output_size=block) for body in bodies]
         if any(len(shuffled) != block for shuffled in planes):
             raise ValueError(f"a chunk of {block} bytes decoded to another size")
         with _one_thread(blosc):
@@ -136,6 +138,29 @@ def decompress_and_unshuffle(bodies: Sequence[bytes], out: Array) -> None:
     for first in range(0, len(bodies), batch):
         part = bodies[first : first + batch]
         blosc.decompress(_wrap(part, block), out[first : first + batch].reshape(-1))
+
+
+def decompress(body: bytes, most: int) -> bytes:
+    """Return what a zstd frame holds, taking no more memory than it may.
+
+    Raises:
+        Exception: It holds more than `most` bytes, or is no zstd frame; the type is the decoder's.
+    """
+    from numcodecs import zstd
+
+    if _check_frame_size(body, most) < 0:
+        return bytes(_decompressor().decompress(body, max_output_size=most))
+    return bytes(zstd.decompress(body))
+
+
+def _check_frame_size(body: bytes, most: int) -> int:
+    """Return the size a zstd frame states, -1 where it states none, and refuse too large a one."""
+    from zstandard import frame_content_size
+
+    size = int(frame_content_size(body))
+    if size > most:
+        raise ValueError(f"a zstd frame of {size} bytes, where at most {most} belong")
+    return size
 
 
 def _decompressor() -> Any:

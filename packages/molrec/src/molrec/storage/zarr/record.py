@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, Self
 from molrec.errors import FormatError, SchemaError
 from molrec.model.frame import Frame
 from molrec.model.schema import SequenceSchema
+from molrec.model.versions import with_forcefield_version
 from molrec.storage.zarr import names
 from molrec.storage.zarr.files import TEMPORARY, sync_directory
-from molrec.storage.zarr.forcefield_group import read_forcefield_group, stamped_meta
+from molrec.storage.zarr.forcefield_group import read_forcefield_group
 from molrec.storage.zarr.frame_group import read_frame_group
 from molrec.storage.zarr.lock import WriterLock
 from molrec.storage.zarr.metrics_group import MetricsReader, read_metrics
@@ -292,7 +293,7 @@ def write_record(
     section = None if forcefield is None else _section_of(forcefield)
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        stated = meta if section is None else stamped_meta(meta, section.version)
+        stated = meta if section is None else with_forcefield_version(meta, section.version)
         create_root(temporary, stated, frames, documents, section, observables, metrics)
         if trajectory is not None:
             _write_trajectory(temporary, trajectory, profile, compression)

@@ -13,6 +13,7 @@ from molrec import typedjson
 from molrec.errors import FormatError, SchemaError
 from molrec.model.frame import Frame
 from molrec.model.resolved import check_frame
+from molrec.model.versions import MOLREC_VERSION, VERSION_KEY, check_version
 from molrec.storage.zarr.files import sync_directory, sync_tree, write_document
 from molrec.storage.zarr.forcefield_group import FORCEFIELD, write_forcefield_group
 from molrec.storage.zarr.frame_group import group_attributes, write_frame_group
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from molrec.model.observable import Observable
 
 __all__ = [
-    "MOLREC_VERSION",
     "create_root",
     "list_sections",
     "prepare_document",
@@ -36,22 +36,6 @@ __all__ = [
     "require_root",
     "stamp_meta",
 ]
-
-#: The newest version of the format; writers stamp it, readers accept 1 up to it.
-MOLREC_VERSION = 1
-_VERSION_KEY = "molrec_version"
-
-
-def _check_version(document: Mapping[str, Any], where: str) -> None:
-    if _VERSION_KEY not in document:
-        return
-    version = document[_VERSION_KEY]
-    if type(version) is not int or not 1 <= version <= MOLREC_VERSION:
-        raise FormatError(
-            f"{where}: {_VERSION_KEY} is {version!r}; this library reads versions 1 to {MOLREC_VERSION} "
-            "(a newer record needs a newer molrec)",
-            "reject-molrec-version",
-        )
 
 
 def stamp_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -62,11 +46,8 @@ def stamp_meta(meta: Mapping[str, Any] | None) -> dict[str, Any]:
             version of its own that no reader accepts (``reject-molrec-version``).
     """
     document: dict[str, Any] = typedjson.coerce("json", dict(meta or {}), "meta")
-    try:
-        _check_version(document, "meta")
-    except FormatError as error:
-        raise SchemaError(error.message, error.rule) from error
-    return {_VERSION_KEY: MOLREC_VERSION, **document}
+    check_version(document, "meta", SchemaError)
+    return {VERSION_KEY: MOLREC_VERSION, **document}
 
 
 def check_document(name: str, document: Mapping[str, Any], where: str) -> None:
@@ -200,7 +181,7 @@ def read_meta(source: Source) -> dict[str, Any]:
     """
     document = read_document(source, "meta")
     attributes = {} if document is None else dict(group_attributes(document, f"{source.name}: meta"))
-    _check_version(attributes, f"{source.name}: meta")
+    check_version(attributes, f"{source.name}: meta")
     return attributes
 
 

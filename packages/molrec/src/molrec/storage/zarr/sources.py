@@ -5,6 +5,7 @@ A `Source` answers paths relative to the record root with bytes. Readers above i
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
 import stat
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["DirectorySource", "Source", "StoreSource", "ZipSource", "read_document"]
 
 _MOST_OPEN_FILES = 64
+#: Bit of an entry's flags that says that its name is UTF-8.
+_UTF8_NAME = 0x800
+#: Ranges up to here are read without a look at the size of the file.
+_LITTLE = 2**28
 
 
 class Source(Protocol):
@@ -77,19 +82,28 @@ class DirectorySource(Source):
     def __init__(self, root: Path) -> None:
         self.root = root
         self.name = str(root)
+        #: Joining texts takes a tenth of joining paths, and a record has many small files.
+        self._prefix = os.path.join(os.fspath(root), "")
         self._files: OrderedDict[str, int] = OrderedDict()
 
     @override
     def get(self, path: str) -> Buffer | None:
-        try:
-            return (self.root / path).read_bytes()
-        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        file = _open_regular(self._prefix + path)
+        if file is None:
             return None
+        with os.fdopen(file, "rb") as opened:
+            return opened.read()
 
     @override
     def get_range(self, path: str, start: int, length: int) -> Buffer | None:
         file = self._open(path)
-        return None if file is None else os.pread(file, length, start)
+        if file is None:
+            return None
+        if length > _LITTLE or start > _LITTLE:
+            # What a damaged index asks for may be more than can be asked for.
+            size = os.fstat(file).st_size
+            start, length = min(start, size), min(length, size)
+        return os.pread(file, length, start)
 
     @override
     def get_suffix(self, path: str, length: int) -> Buffer | None:
@@ -97,18 +111,14 @@ class DirectorySource(Source):
         if file is None:
             return None
         size = os.fstat(file).st_size
-        return os.pread(file, length, max(0, size - length))
+        return os.pread(file, min(length, size), max(0, size - length))
 
     def _open(self, path: str) -> int | None:
         file = self._files.get(path)
         if file is not None:
             return file
-        try:
-            file = os.open(self.root / path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            os.close(file)
+        file = _open_regular(self._prefix + path)
+        if file is None:
             return None
         self._files[path] = file
         if len(self._files) > _MOST_OPEN_FILES:
@@ -118,7 +128,7 @@ class DirectorySource(Source):
     @override
     def children(self, path: str) -> list[str]:
         try:
-            return sorted(os.listdir(self.root / path))
+            return sorted(os.listdir(self._prefix + path))
         except (FileNotFoundError, NotADirectoryError):
             return []
 
@@ -137,15 +147,35 @@ class DirectorySource(Source):
         self.close()
 
 
+def _open_regular(path: str) -> int | None:
+    """Open a file for reading; None where there is none, or something else, such as a folder or a pipe."""
+    try:
+        # A pipe would keep a reader waiting for its writer.
+        file = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0))
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
+    except OSError as error:
+        # No file has so long a name, and a socket cannot be opened.
+        if error.errno in (errno.ENAMETOOLONG, errno.ENXIO):
+            return None
+        raise
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        return None
+    return file
+
+
 class ZipSource(Source):
     """A packed record: a zip of stored entries, mapped into memory.
 
     Raises:
-        FormatError: Not a readable zip (``reject-malformed-zip``), an entry that is compressed or encrypted
-            (``reject-compressed-zip-entry``), or an unsafe or repeated name (``reject-zip-entry-name``).
+        FormatError: Not a readable zip, or one whose entries overlap or are not what its directory says
+            (``reject-malformed-zip``), an entry that is compressed or encrypted (``reject-compressed-zip-entry``), or
+            an unsafe or repeated name (``reject-zip-entry-name``).
     """
 
-    _LOCAL_HEADER = struct.Struct("<4s22xHH")
+    #: Signature, method, sizes of the name and of the extra field.
+    _LOCAL_HEADER = struct.Struct("<4s4xH16xHH")
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -157,6 +187,7 @@ class ZipSource(Source):
                 with zipfile.ZipFile(file) as archive:
                     for info in archive.infolist():
                         self._add(info)
+                    directory = archive.start_dir
                 self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError) as error:
             if isinstance(error, FormatError):
@@ -165,14 +196,15 @@ class ZipSource(Source):
                 f"{path} is not a readable packed record: {error}; it may be cut short", "reject-malformed-zip"
             ) from error
         self._view = memoryview(self._map)
-        self._starts: dict[str, int] = {}
+        self._starts = self._find_contents(directory)
 
     def _add(self, info: zipfile.ZipInfo) -> None:
         name = info.filename
         if name.endswith("/"):
             return
         parts = name.split("/")
-        if name in self._entries or "\\" in name or any(part in ("", ".", "..") for part in parts):
+        unsafe = "\\" in name or "\0" in info.orig_filename or any(part in ("", ".", "..") for part in parts)
+        if name in self._entries or unsafe:
             raise FormatError(f"{self.path}: unsafe or repeated entry name {name!r}", "reject-zip-entry-name")
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 0x1 or info.compress_size != info.file_size:
             raise FormatError(
@@ -184,25 +216,51 @@ class ZipSource(Source):
         for depth in range(len(parts)):
             self._children.setdefault("/".join(parts[:depth]), set()).add(parts[depth])
 
+    def entries(self) -> list[zipfile.ZipInfo]:
+        """Return what the directory says of every entry, in its order."""
+        return list(self._entries.values())
+
     def sizes(self) -> dict[str, int]:
         """Return every entry's name and size."""
         return {name: info.file_size for name, info in self._entries.items()}
 
+    def _find_contents(self, directory: int) -> dict[str, int]:
+        """Return where the content of each entry begins; entries lie one after another, before the directory.
+
+        Bytes that belong to several entries would unpack to any multiple of the archive.
+        """
+        starts: dict[str, int] = {}
+        end = 0
+        for name, info in sorted(self._entries.items(), key=lambda item: item[1].header_offset):
+            if name in self._children:
+                raise FormatError(f"{self.path}: {name!r} is an entry and a folder", "reject-zip-entry-name")
+            if info.header_offset < end:
+                raise FormatError(f"{self.path}: entry {name!r} overlaps another", "reject-malformed-zip")
+            starts[name] = self._start_of(name, info)
+            end = starts[name] + info.file_size
+            if end > directory:
+                raise FormatError(
+                    f"{self.path}: entry {name!r} of {info.file_size} bytes lies past the end", "reject-malformed-zip"
+                )
+        return starts
+
+    def _start_of(self, name: str, info: zipfile.ZipInfo) -> int:
+        """Return where the content of an entry begins, behind a header that says what the directory says."""
+        place = info.header_offset + self._LOCAL_HEADER.size
+        if place > len(self._view):
+            raise FormatError(f"{self.path}: entry {name!r} lies past the end", "reject-malformed-zip")
+        signature, method, name_length, extra_length = self._LOCAL_HEADER.unpack_from(self._view, info.header_offset)
+        stated = bytes(self._view[place : place + name_length])
+        own = info.orig_filename.encode("utf-8" if info.flag_bits & _UTF8_NAME else "cp437")
+        if signature != b"PK\x03\x04" or stated != own or method != zipfile.ZIP_STORED:
+            raise FormatError(
+                f"{self.path}: the header of entry {name!r} is not what the directory says", "reject-malformed-zip"
+            )
+        return int(place + name_length + extra_length)
+
     def _span(self, path: str) -> tuple[int, int] | None:
         info = self._entries.get(path)
-        if info is None:
-            return None
-        start = self._starts.get(path)
-        if start is None:
-            header = self._view[info.header_offset : info.header_offset + self._LOCAL_HEADER.size + 4]
-            if len(header) < self._LOCAL_HEADER.size:
-                raise FormatError(f"{self.path}: entry {path!r} lies past the end", "reject-malformed-zip")
-            signature, name_length, extra_length = self._LOCAL_HEADER.unpack_from(header)
-            start = info.header_offset + 30 + name_length + extra_length
-            if signature != b"PK\x03\x04" or start + info.file_size > len(self._view):
-                raise FormatError(f"{self.path}: entry {path!r} is cut short", "reject-malformed-zip")
-            self._starts[path] = start
-        return start, info.file_size
+        return None if info is None else (self._starts[path], info.file_size)
 
     @override
     def get(self, path: str) -> Buffer | None:

@@ -34,9 +34,14 @@ from molrec.storage.zarr.bulk_read import read_columns
 from molrec.storage.zarr.chunk_cache import ChunkCache
 from molrec.storage.zarr.frame_group import group_attributes, read_section_rows
 from molrec.storage.zarr.journal import JOURNAL_NAME, read_lines
+from molrec.storage.zarr.memory import require_memory
 from molrec.storage.zarr.sources import Source, read_document
 
 __all__ = ["TrajectoryReader", "TrajectoryView"]
+
+_MOST_FRAMES = 2**63
+#: What working out the step or time of a frame takes, at most.
+_STAMP_BYTES = 32
 
 
 class SeriesMeta(Mapping[str, Any]):
@@ -145,7 +150,7 @@ class TrajectoryReader(Sequence[Frame]):
                 )
             steps = read_dense(self._source, names.STEP, "i64", (), least=0)
             return 0 if steps is None else steps.layout.rows
-        if type(stated) is not int or stated < 0:
+        if type(stated) is not int or not 0 <= stated < _MOST_FRAMES:
             raise FormatError(
                 f"{where}: {names.NSTEP} is a non-negative integer, found {stated!r}", "reject-malformed-nstep"
             )
@@ -203,6 +208,7 @@ class TrajectoryReader(Sequence[Frame]):
     @cached_property
     def steps(self) -> npt.NDArray[np.int64]:
         """Integration step of every frame, int64 ``(frames,)``, read-only."""
+        require_memory(_STAMP_BYTES * self._nstep, f"{self._where}: {self._nstep} steps")
         if StepProgression.key in self.attributes and self._nstep:
             document = self.attributes[StepProgression.key]
             steps = read_progression(StepProgression, document, self._nstep, self._where).values(self._nstep)
@@ -218,6 +224,7 @@ class TrajectoryReader(Sequence[Frame]):
         """Time of every frame in the frames' unit, float64 ``(frames,)``, read-only; None for a run without times."""
         if not self._nstep:
             return None
+        require_memory(_STAMP_BYTES * self._nstep, f"{self._where}: {self._nstep} times")
         if TimeProgression.key in self.attributes:
             document = self.attributes[TimeProgression.key]
             times = read_progression(TimeProgression, document, self._nstep, self._where).values(self._nstep)
@@ -250,11 +257,20 @@ class TrajectoryReader(Sequence[Frame]):
         return reader
 
     def box_at(self, index: int) -> Box | None:
-        """Return the cell of a frame, or None before the first cell of the run."""
+        """Return the cell of a frame, or None before the first cell of the run.
+
+        Raises:
+            IndexError: No such frame.
+        """
         return self.box_series.at(self._ordinal(index))
 
     def update_ordinal(self, block: str, index: int) -> int | None:
-        """Return the ordinal of the frame that wrote what `block` shows at a frame, or None while it is absent."""
+        """Return the ordinal of the frame that wrote what `block` shows at a frame, or None while it is absent.
+
+        Raises:
+            KeyError: The block is not declared.
+            IndexError: No such frame.
+        """
         found = self.block_reader(block).index
         update = found.update_at(self._ordinal(index))
         return None if update < 0 else found.ordinal_of(update)
@@ -276,7 +292,12 @@ class TrajectoryReader(Sequence[Frame]):
     @overload
     def __getitem__(self, index: slice) -> TrajectoryView: ...
     def __getitem__(self, index: int | slice) -> Frame | TrajectoryView:
-        """Return one resolved frame (its arrays are read-only), or a lazy view of a slice."""
+        """Return one resolved frame (its arrays are read-only), or a lazy view of a slice.
+
+        Raises:
+            IndexError: No such frame.
+            FormatError: What the frame shows is damaged or breaks a rule; nothing of the frame is returned.
+        """
         if isinstance(index, slice):
             return TrajectoryView(self, range(self._nstep)[index])
         ordinal = self._ordinal(index)

@@ -16,6 +16,7 @@ import numpy as np
 
 from molrec.errors import MolrecError, SchemaError
 from molrec.model.alignment import check_system_names
+from molrec.model.beside_system import check_other_columns
 from molrec.model.frame import Frame
 from molrec.model.presentation import FrameChecker, next_step, next_time
 from molrec.model.progression import StepProgression, TimeProgression
@@ -217,13 +218,8 @@ class TrajectoryWriter:
             return
         check_system_names(schema, set(system))
         for name, block in schema.blocks.items():
-            shared = set(block.columns) & set(system[name].columns) - {"id"} if name in system else set()
-            if shared:
-                raise SchemaError(
-                    f"block {name!r}: system and trajectory both hold {', '.join(sorted(shared))}; "
-                    "side by side they share only id",
-                    "reject-system-shared-column",
-                )
+            if name in system:
+                check_other_columns(name, block.columns, system[name], may_share=("id",))
 
     # -- appending --------------------------------------------------------------------------------------------------
 

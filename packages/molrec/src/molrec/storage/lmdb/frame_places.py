@@ -1,0 +1,324 @@
+"""Frames remembered: where each lies in the map, how it is laid out, what its per-step values are.
+
+A training loop asks for the same frames every epoch. The first time a frame is read as any other, header and all; from
+then on some 30 bytes of it are kept, and a batch of such frames is gathered by numpy alone: their payloads end to end,
+and one index for every column. A file in place never changes (``docs/spec/lmdb.md``, the file), so what is remembered
+stays true; after a fork the map is another one, and only its address is looked up again.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from molrec import typedjson
+from molrec.dtypes import STRING, Array, numpy_dtype
+from molrec.errors import FormatError
+from molrec.storage.lmdb import names
+from molrec.storage.lmdb.environment import mapped_view
+from molrec.storage.lmdb.layout import ALIGNMENT, Layout
+from molrec.storage.lmdb.row_pointers import checked_flags, row_pointers
+from molrec.storage.lmdb.stored_run import Declared
+
+if TYPE_CHECKING:
+    import lmdb
+
+    from molrec.model.schema import ColumnSchema
+
+__all__ = ["FramePlaces"]
+
+type _Integers = npt.NDArray[np.int64]
+
+_MOST_LAYOUTS, _MOST_REQUESTS = 1 << 16, 64
+_UNKNOWN, _NOT_KEPT = -1, -2
+
+
+class _Column:
+    """One column asked for, as runs of words of 1, 2, 4 or 8 bytes.
+
+    Attributes:
+        place: Its number among the columns asked for.
+        word: Bytes of a word.
+        words_per_row: Words in a row.
+    """
+
+    __slots__ = ("block", "dtype", "is_flag", "key", "name", "nullable", "place", "trailing", "word", "words_per_row")
+
+    def __init__(self, block: str, name: str, dtype: np.dtype[Any], pinned: ColumnSchema) -> None:
+        self.place = 0
+        self.block = block
+        self.name = name
+        self.key = f"{block}/{name}"
+        self.dtype = dtype
+        self.is_flag = dtype.kind == "b"
+        self.trailing = pinned.trailing
+        self.nullable = pinned.nullable
+        self.word = min(dtype.itemsize, ALIGNMENT)
+        self.words_per_row = math.prod(pinned.trailing) * dtype.itemsize // self.word
+
+
+@dataclass(slots=True)
+class _Request:
+    """What a batch asks for, and where the layouts known so far have it."""
+
+    blocks: dict[str, list[_Column]]
+    #: By block: columns of one word and width, which go through one index.
+    alike: dict[str, list[list[_Column]]]
+    meta: list[str]
+    #: By layout: rows of each block, offset of each column, offset of each mask (-1: no nulls).
+    rows: _Integers = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    offsets: _Integers = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    masks: _Integers = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+
+    def know(self, layouts: Sequence[Layout]) -> None:
+        """Look up what is asked for in layouts that are new."""
+        if len(self.rows) == len(layouts):
+            return
+        new = layouts[len(self.rows) :]
+        columns = [column for found in self.blocks.values() for column in found]
+        rows = [[_rows(layout, name) for name in self.blocks] for layout in new]
+        places = [[_place(layout, column) for column in columns] for layout in new]
+        self.rows = _grown(self.rows, rows, len(self.blocks))
+        self.offsets = _grown(self.offsets, [[offset for offset, _ in row] for row in places], len(columns))
+        self.masks = _grown(self.masks, [[mask for _, mask in row] for row in places], len(columns))
+
+
+def _rows(layout: Layout, name: str) -> int:
+    block = layout.blocks.get(name)
+    return 0 if block is None else block.rows
+
+
+def _place(layout: Layout, column: _Column) -> tuple[int, int]:
+    block = layout.blocks.get(column.block)
+    if block is None:
+        return 0, -1
+    found = block.columns[column.name]
+    return found.offset, -1 if found.mask is None else found.mask
+
+
+def _grown(table: _Integers, rows: list[list[int]], width: int) -> _Integers:
+    more = np.array(rows, dtype=np.int64).reshape(len(rows), width)
+    return np.concatenate([table.reshape(len(table), width), more])
+
+
+class FramePlaces:
+    """The frames of one file, as far as they were read.
+
+    Args:
+        declared: The declaration of the collection.
+        n_frames: Frames of the file.
+        where: The file, for messages.
+    """
+
+    def __init__(self, declared: Declared, n_frames: int, where: str) -> None:
+        self._declared = declared
+        self._where = where
+        self._layout = np.full(n_frames, _UNKNOWN, np.int32)
+        self._place = np.zeros(n_frames, np.int64)
+        self._size = np.zeros(n_frames, np.int64)
+        self._meta: dict[str, Array] = {}
+        for key, tag in declared.tags.items():
+            if tag not in ("json", "string"):
+                dtype, trailing = typedjson.series_column(tag)
+                self._meta[key] = np.zeros((n_frames, *trailing), numpy_dtype(dtype))
+        self._layouts: list[Layout] = []
+        self._numbers: dict[int, int] = {}
+        self._requests: dict[tuple[Any, ...], _Request | None] = {}
+        #: Places count from this frame's payload; the map, and where in it that payload is.
+        self._anchor: int | None = None
+        self._map: lmdb.Environment | None = None
+        self._address = 0
+        self._low = self._high = 0
+
+    def batch(
+        self,
+        records: Sequence[int],
+        frames: _Integers,
+        columns: Sequence[str] | None,
+        meta: Sequence[str] | None,
+        handle: lmdb.Environment,
+        transaction: lmdb.Transaction[memoryview],
+    ) -> dict[str, Any] | None:
+        """Return a batch of records of one frame each, as `Collection.batch` does; None where it is not for here.
+
+        Args:
+            records: Their numbers.
+            frames: Global ordinals of their frames.
+            columns: Names ``"block/column"``, or None.
+            meta: Per-step keys, or None.
+            handle: The open file.
+            transaction: A transaction of it.
+
+        Raises:
+            FormatError: A frame is refused.
+        """
+        request = self._request(columns, meta)
+        if request is None:
+            return None
+        if self._map is not handle:
+            self._find_anchor(handle, transaction)
+        layouts = self._layout[frames]
+        if layouts.min() < 0:
+            for place in np.flatnonzero(layouts == _UNKNOWN).tolist():
+                self._learn(int(frames[place]), transaction, f"{self._where}: record {records[place]}")
+            layouts = self._layout[frames]
+            if layouts.min() < 0:
+                return None
+        request.know(self._layouts)
+        return self._gathered(frames, layouts, request)
+
+    # -- what is asked for ------------------------------------------------------------------------------------------
+
+    def _request(self, columns: Sequence[str] | None, meta: Sequence[str] | None) -> _Request | None:
+        key = (
+            None if columns is None else (columns,) if isinstance(columns, str) else tuple(columns),
+            None if meta is None else tuple(meta),
+        )
+        if key not in self._requests:
+            if len(self._requests) >= _MOST_REQUESTS:
+                self._requests.clear()
+            self._requests[key] = self._understood(*key)
+        return self._requests[key]
+
+    def _understood(self, columns: tuple[str, ...] | None, meta: tuple[str, ...] | None) -> _Request | None:
+        """Return a request for columns of fixed size and numbers; None for anything else."""
+        if sys.byteorder != "little":
+            return None
+        schema = self._declared.schema
+        if columns is None:
+            columns = tuple(f"{name}/{column}" for name, block in schema.blocks.items() for column in block.columns)
+        blocks: dict[str, list[_Column]] = {}
+        for place in dict.fromkeys(columns):
+            name, _, column = place.partition("/")
+            pinned = schema.blocks[name].columns.get(column) if name in schema.blocks else None
+            if pinned is None or numpy_dtype(pinned.dtype) == STRING:
+                return None
+            found = _Column(name, column, numpy_dtype(pinned.dtype), pinned)
+            if not found.words_per_row:
+                return None
+            blocks.setdefault(name, []).append(found)
+        keys = list(self._declared.tags if meta is None else meta)
+        if not all(key in self._meta for key in keys):
+            return None
+        # the columns of a block stand side by side in the tables
+        for number, asked in enumerate(one for alike in blocks.values() for one in alike):
+            asked.place = number
+        return _Request(blocks, {name: _alike(columns) for name, columns in blocks.items()}, keys)
+
+    # -- what is known ----------------------------------------------------------------------------------------------
+
+    def _find_anchor(self, handle: lmdb.Environment, transaction: lmdb.Transaction[memoryview]) -> None:
+        self._map = handle
+        if self._anchor is not None:
+            value = transaction.get(names.frame_key(self._anchor))
+            assert value is not None
+            self._address = _address(value)
+
+    def _learn(self, number: int, transaction: lmdb.Transaction[memoryview], where: str) -> None:
+        value = transaction.get(names.frame_key(number))
+        if value is None:
+            raise FormatError(f"{where}: frame 0 is not there", "reject-missing-key")
+        decoder = self._declared.decoder
+        layout, rest, base = decoder.layout(value, where)
+        stated = decoder.meta(rest, where)
+        size = layout.end + -layout.end % ALIGNMENT
+        if base + size > len(value) or (id(layout) not in self._numbers and len(self._layouts) >= _MOST_LAYOUTS):
+            self._layout[number] = _NOT_KEPT
+            return
+        address = _address(value)
+        if self._anchor is None:
+            self._anchor, self._address = number, address
+        place = address + base - self._address
+        self._place[number] = place
+        self._size[number] = size
+        for key, values in self._meta.items():
+            values[number] = stated[key]
+        self._low, self._high = min(self._low, place), max(self._high, place + size)
+        if id(layout) not in self._numbers:
+            self._numbers[id(layout)] = len(self._layouts)
+            self._layouts.append(layout)
+        self._layout[number] = self._numbers[id(layout)]
+
+    # -- the batch --------------------------------------------------------------------------------------------------
+
+    def _gathered(self, frames: _Integers, layouts: npt.NDArray[np.int32], request: _Request) -> dict[str, Any]:
+        sizes = self._size[frames]
+        payload = self._payload(self._place[frames], sizes)
+        starts = np.cumsum(sizes) - sizes
+        offsets = request.offsets[layouts]
+        batch: dict[str, Any] = {"/": np.arange(len(frames) + 1)}
+        for place, (name, columns) in enumerate(request.blocks.items()):
+            rows = request.rows[layouts, place]
+            batch[name] = pointers = row_pointers(rows)
+            arrays: dict[str, Array] = {}
+            for alike in request.alike[name]:
+                arrays |= _columns(payload, starts, rows, pointers, offsets, alike)
+            for column in columns:
+                values = arrays[column.key]
+                batch[column.key] = checked_flags(values, column.key, self._where) if column.is_flag else values
+                if column.nullable:
+                    mask = _mask(payload, starts, pointers, request.masks[layouts, column.place])
+                    batch[f"{column.key}/validity"] = checked_flags(mask, column.key, self._where)
+        for key in request.meta:
+            batch[f"meta/{key}"] = self._meta[key][frames]
+        return batch
+
+    def _payload(self, places: _Integers, sizes: _Integers) -> npt.NDArray[np.uint8]:
+        """Return the payloads of frames end to end; each begins at a multiple of 8."""
+        assert self._map is not None
+        window = memoryview(mapped_view(self._map, self._address + self._low, self._high - self._low))
+        begins = places - self._low
+        ends = begins + sizes
+        pieces = [window[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+        return np.frombuffer(bytearray().join(pieces), np.uint8)
+
+
+def _address(value: memoryview) -> int:
+    address: int = np.frombuffer(value, np.uint8).__array_interface__["data"][0]
+    return address
+
+
+def _alike(columns: Sequence[_Column]) -> list[list[_Column]]:
+    groups: dict[tuple[int, int], list[_Column]] = {}
+    for column in columns:
+        groups.setdefault((column.word, column.words_per_row), []).append(column)
+    return list(groups.values())
+
+
+def _columns(
+    payload: npt.NDArray[np.uint8],
+    starts: _Integers,
+    rows: _Integers,
+    pointers: _Integers,
+    offsets: _Integers,
+    columns: Sequence[_Column],
+) -> dict[str, Array]:
+    """Return columns of one block that are alike, gathered through one index."""
+    word, per_row = columns[0].word, columns[0].words_per_row
+    first = (starts[:, np.newaxis] + offsets[:, [column.place for column in columns]]) // word
+    first -= (pointers[:-1] * per_row)[:, np.newaxis]
+    index = np.repeat(first.T, rows * per_row, axis=1)
+    index += np.arange(index.shape[1])
+    found = payload.view(f"u{word}").take(index)
+    return {
+        column.key: words.view(column.dtype).reshape(-1, *column.trailing)
+        for column, words in zip(columns, found, strict=True)
+    }
+
+
+def _mask(
+    payload: npt.NDArray[np.uint8], starts: _Integers, pointers: _Integers, masks: _Integers
+) -> npt.NDArray[np.bool_]:
+    """Return a mask; most frames have none stored, as nothing of theirs is null."""
+    mask = np.ones(int(pointers[-1]), np.bool_)
+    for place in np.flatnonzero(masks >= 0).tolist():
+        first, last = pointers[place], pointers[place + 1]
+        begin = starts[place] + masks[place]
+        mask[first:last] = payload[begin : begin + last - first].view(np.bool_)
+    return mask
