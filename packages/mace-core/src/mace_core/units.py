@@ -33,23 +33,35 @@ __all__ = [
 ]
 
 eV: Final[float] = _ase.eV  # noqa: N816 - the names are those of ase.units
+"""Electronvolt, the unit of energy: 1."""
 kJ: Final[float] = _ase.kJ  # noqa: N816
+"""Kilojoule in eV."""
 kcal: Final[float] = _ase.kcal
+"""Kilocalorie in eV."""
 mol: Final[float] = _ase.mol
+"""Avogadro's number, so that `kJ / mol` is an energy in eV."""
 Hartree: Final[float] = _ase.Hartree
+"""Hartree energy in eV."""
 Rydberg: Final[float] = _ase.Rydberg
+"""Rydberg energy in eV."""
 kB: Final[float] = _ase.kB  # noqa: N816
 """Boltzmann constant in eV/K."""
 
 Ang: Final[float] = _ase.Ang
+"""Ångström, the unit of length: 1."""
 Angstrom: Final[float] = _ase.Angstrom
+"""Ångström, the unit of length: 1."""
 nm: Final[float] = _ase.nm
+"""Nanometre in Ang."""
 Bohr: Final[float] = _ase.Bohr
+"""Bohr radius in Ang."""
 Debye: Final[float] = _ase.Debye
 """Dipole moment in e Ang."""
 
 fs: Final[float] = _ase.fs
+"""Femtosecond in the unit of time of eV, Ang and atomic mass units."""
 GPa: Final[float] = _ase.GPa
+"""Gigapascal in eV/Ang^3."""
 
 # --8<-- [start:conventions]
 FORCES_SIGN_CONVENTION: Final = "forces = -dE/d(positions), in eV/Ang."

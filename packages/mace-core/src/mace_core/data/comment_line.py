@@ -90,7 +90,7 @@ def parse_comment_line(line: str, wanted: Container[str]) -> CommentLine | None:
 
 
 def truth_spelling(line: str, key: str) -> str | None:
-    """Return how an entry is spelled that ASE takes for a truth value; None if the line is too involved to tell, or lacks it."""
+    """Return how a truth value is spelled in a comment line; None if the line lacks it, or is too involved to tell."""
     texts = _plain_texts(line)
     return None if texts is None else texts.get(key)
 

@@ -15,13 +15,26 @@ from molrec.errors import MolrecError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.tree import Tree
 
     from molrec.formats.notes import Note
 
-__all__ = ["errors_in_one_line", "fail", "human_bytes", "print_json", "print_notes", "progress_bar", "stderr", "stdout"]
+__all__ = [
+    "errors_in_one_line",
+    "fail",
+    "human_bytes",
+    "print_json",
+    "print_notes",
+    "print_tree",
+    "progress_bar",
+    "stderr",
+    "stdout",
+]
 
 #: Exit codes: findings or a question answered with no; an error the user can act on; an interrupt, as shells count it.
 EXIT_FINDINGS, EXIT_ERROR, EXIT_INTERRUPTED = 1, 2, 130
+#: Wider than any line.
+_WIDEST = 10_000
 
 
 def stdout() -> Console:
@@ -91,8 +104,24 @@ def print_json(document: Any) -> None:
     typer.echo(json.dumps(document, indent=2, allow_nan=False))
 
 
+def print_tree(tree: Tree) -> None:
+    """Print a tree on stdout, each line whole, whatever the width of the terminal."""
+    console = stdout()
+    console.width = _WIDEST
+    console.print(tree, no_wrap=True, overflow="ignore", crop=False)
+
+
 #: What the steps of a stage are; frames where nothing is said.
-_UNITS = {"repacking": "bytes", "packing": "bytes", "unpacking": "bytes", "validating": "rows"}
+_UNITS = {
+    "writing shards": "shards",
+    "comparing": "structures",
+    "repacking": "bytes",
+    "packing": "bytes",
+    "unpacking": "bytes",
+    "validating": "rows",
+    "validating records": "records",
+    "reading records": "records",
+}
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-__all__ = ["parse_frames", "parse_precision"]
+__all__ = ["parse_frames", "parse_keys", "parse_precision", "parse_units"]
 
 _POSITIONS = ("x", "y", "z")
 
@@ -65,3 +65,35 @@ def parse_frames(text: str | None) -> slice:
     if len(bounds) not in (2, 3) or (len(bounds) == 3 and bounds[2] is not None and bounds[2] < 1):
         raise typer.BadParameter(f"{text!r} is no selection; write START:STOP, START:STOP:STEP, or one number")
     return slice(*bounds)
+
+
+def parse_units(text: str | None) -> dict[str, str] | None:
+    """Return quantity to unit of ``length=angstrom,energy=eV``, or of ``ase``, which stands for ASE's units.
+
+    Raises:
+        typer.BadParameter: The text is neither.
+    """
+    if text is None:
+        return None
+    if text == "ase":
+        from molrec.formats.ase_atoms import UNITS
+
+        return dict(UNITS)
+    return parse_keys(text.split(","), "length=angstrom,energy=eV,force=eV/angstrom, or ase")
+
+
+def parse_keys(texts: list[str] | None, example: str) -> dict[str, str]:
+    """Return name to value of texts like ``name=value``.
+
+    Raises:
+        typer.BadParameter: A text is none, or names what another names.
+    """
+    found: dict[str, str] = {}
+    for text in texts or ():
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals and value):
+            raise typer.BadParameter(f"{text!r} is no pair; write {example}")
+        if name in found:
+            raise typer.BadParameter(f"{name} is given twice")
+        found[name] = value
+    return found
