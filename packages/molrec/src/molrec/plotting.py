@@ -16,7 +16,7 @@ from molrec.drawable import Drawable, choose
 from molrec.storage.zarr.record import open_record
 from molrec.storage.zarr.root import refuse_existing
 
-__all__ = ["plot_series"]
+__all__ = ["new_figure", "plot_series", "save_figure"]
 
 _PANEL_INCHES = (8.0, 1.9)
 _DOTS_PER_INCH = 120
@@ -54,13 +54,33 @@ def plot_series(
     return [one.key for one in chosen]
 
 
-def _draw(title: str, series: Sequence[Drawable], output: Path) -> None:
+def new_figure(panels: int, panel_inches: tuple[float, float] = _PANEL_INCHES) -> Any:
+    """Return an empty matplotlib figure for some panels below one another.
+
+    Raises:
+        ImportError: matplotlib is not installed; the message names the extra.
+    """
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ImportError("this needs matplotlib, the extra molrec[plot]: pip install 'molrec[plot]'") from error
-    width, height = _PANEL_INCHES
-    figure = Figure(figsize=(width, height * len(series) + 0.5), dpi=_DOTS_PER_INCH, layout="constrained")
+    width, height = panel_inches
+    return Figure(figsize=(width, height * panels + 0.5), dpi=_DOTS_PER_INCH, layout="constrained")
+
+
+def save_figure(figure: Any, output: Path) -> None:
+    """Write a figure as PNG, whole or not at all; its folder is made where it is not there."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    temporary = output.with_name(f".{output.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        figure.savefig(temporary, format="png")
+        temporary.replace(output)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _draw(title: str, series: Sequence[Drawable], output: Path) -> None:
+    figure = new_figure(len(series))
     together = len({one.across_label for one in series}) == 1
     panels = np.atleast_1d(figure.subplots(len(series), 1, sharex=together))
     for position, (panel, one) in enumerate(zip(panels, series, strict=True)):
@@ -71,10 +91,4 @@ def _draw(title: str, series: Sequence[Drawable], output: Path) -> None:
         if position == len(series) - 1 or not together:
             panel.set_xlabel(one.across_label)
     figure.suptitle(title)
-    output.parent.mkdir(parents=True, exist_ok=True)
-    temporary = output.with_name(f".{output.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        figure.savefig(temporary, format="png")
-        temporary.replace(output)
-    finally:
-        temporary.unlink(missing_ok=True)
+    save_figure(figure, output)

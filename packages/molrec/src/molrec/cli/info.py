@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from molrec.cli.console import errors_in_one_line, human_bytes, print_json, stdout
+from molrec.cli.console import errors_in_one_line, human_bytes, print_json, print_tree
+from molrec.cli.info_collection import print_collection
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -21,17 +22,22 @@ _EVERYWHERE = ("bytes", "vlen-utf8", "crc32c")
 
 @errors_in_one_line
 def info(
-    path: Annotated[str, typer.Argument(help="Record: folder, packed, or URL.")],
+    path: Annotated[str, typer.Argument(help="Record: folder, packed, or URL; or a collection, or its shards.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
-    """Show what a record holds: sections, blocks, columns, sizes, cell, steps, meta."""
+    """Show what a record holds: sections, blocks, columns, sizes, cell, steps, meta; or what a collection holds."""
+    from molrec.collection_files import is_collection
+
+    if is_collection(path):
+        print_collection(path, as_json=as_json)
+        return
     from molrec.inspection import inspect_record
 
     facts = inspect_record(path)
     if as_json:
         print_json(facts)
     else:
-        stdout().print(_tree(facts), no_wrap=True, overflow="ignore", crop=False)
+        print_tree(_tree(facts))
 
 
 def _tree(facts: Mapping[str, Any]) -> Tree:
