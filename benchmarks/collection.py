@@ -1,202 +1,291 @@
-"""Collections side by side: labelled structures, read at random (``python benchmarks/collection.py [--structures N]``).
+"""Collections side by side: labelled structures, read at random.
 
-The same structures as a collection, as pickles in LMDB, and as extended XYZ read by ASE: writing, size, single random
-reads, shuffled batches. The page cache is warm for everyone.
+``python benchmarks/collection.py [--structures N] [--repetitions N] [--only TEXT]``
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
-import os
-import pickle
+import importlib.metadata
+import importlib.util
+import random
+import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import lmdb
 import numpy as np
+from rich import box
+from rich.console import Console
+from rich.table import Table
 
-import molrec as mr
+import collection_epoch
+from collection_peers import Peer, Store, load
+from collection_workload import BATCH, Structure, check_batch, check_single, make
 
-_COLUMNS = ("x", "y", "z", "fx", "fy", "fz")
-_SYMBOLS = np.array(["H", "C", "N", "O"])
-_NUMBERS = np.array([1, 6, 7, 8], dtype=np.uint64)
-_BATCH = 64
+__all__ = ["ATOMPACK", "BATCH", "MOLREC", "REFERENCE", "Collections", "Result", "rows", "run"]
 
-
-@dataclass(slots=True)
-class Structure:
-    """One labelled structure: species as places in a table, positions, forces, energy."""
-
-    species: Any
-    positions: Any
-    forces: Any
-    energy: float
+MOLREC, ATOMPACK, REFERENCE = "molrec collection", "atompack", "aselmdb, get_atoms"
+_STRUCTURES, _REPETITIONS, _CHECKED = 100_000, 3, 200
+_WIDEST = 200
+#: Reads of one repetition: of single structures, and in batches. Fewer where a structure takes long.
+_SINGLES, _BATCHED = 10_000, 50_048
+_LONG_READ = 1e-4
+#: Writing that takes longer is timed once; a file that takes longer to open stays open.
+_LONG_WRITE, _LONG_OPEN = 6.0, 1.0
 
 
 @dataclass(slots=True)
 class Result:
-    """What one format took."""
+    """What one way of reading one format took: seconds per structure (`open`: per file), repetition by repetition."""
 
-    name: str
-    size: int = 0
-    seconds: dict[str, float] = field(default_factory=dict)
+    label: str
+    structures: int
+    bytes_per_atom: float
+    values: dict[str, list[float]] = field(default_factory=dict)
 
-    @contextmanager
-    def measured(self, what: str, per: int = 1) -> Iterator[None]:
-        """Time a block, per item of so many."""
-        begun = time.perf_counter()
-        yield
-        self.seconds[what] = (time.perf_counter() - begun) / per
+    def add(self, what: str, seconds: float) -> None:
+        """Take one repetition."""
+        self.values.setdefault(what, []).append(seconds)
 
-
-def make(count: int) -> list[Structure]:
-    """Return structures of 9 to 30 atoms."""
-    rng = np.random.default_rng(5)
-    made = []
-    for atoms in rng.integers(9, 31, count).tolist():
-        positions = rng.normal(scale=2.0, size=(atoms, 3))
-        made.append(Structure(rng.integers(0, 4, atoms), positions, rng.normal(size=(atoms, 3)), float(rng.normal())))
-    return made
+    def median(self, what: str) -> float | None:
+        """Return the median over the repetitions, None for what was not measured."""
+        return statistics.median(self.values[what]) if what in self.values else None
 
 
-def measure_collection(structures: Sequence[Structure], order: Sequence[int], path: Path) -> Result:
-    result = Result("molrec collection")
-    frames = [_frame(structure) for structure in structures]
-    units = {"length": "angstrom", "energy": "eV", "force": "eV/angstrom"}
-    gc.freeze()
-    mr.CollectionWriter(path, units=units).abort()  # pint is loaded once
-    with result.measured("write", len(structures)), mr.CollectionWriter(path, units=units) as writer:
-        for frame in frames:
-            writer.append(frame)
-    result.size = path.stat().st_size
-    del frames
-    with result.measured("open"):
-        collection = mr.open_collection(path)
-    _warm(collection.frames, order)
-    with result.measured("single", len(order)):
-        for i in order:
-            frame = collection[i].trajectory[0]  # type: ignore[index]
-            atoms = frame["atoms"]
-            [atoms[name] for name in _COLUMNS]
-            frame.meta["pe"]
-    with result.measured("batch", len(order)):
-        for start in range(0, len(order), _BATCH):
-            collection.batch(order[start : start + _BATCH])
-    _check(collection, structures, order[:200])
-    return result
+@dataclass(slots=True)
+class Collections:
+    """All formats on the same structures."""
 
+    structures: int
+    atoms: int
+    results: dict[str, Result]
+    missing: list[str]
+    versions: list[str]
 
-def _frame(structure: Structure) -> mr.Frame:
-    atoms = mr.Block({"atomic_number": _NUMBERS[structure.species]})
-    for place, name in enumerate(_COLUMNS):
-        source = structure.positions if place < 3 else structure.forces
-        atoms[name] = np.ascontiguousarray(source[:, place % 3])
-    return mr.Frame({"atoms": atoms}, meta={"pe": structure.energy})
-
-
-def _check(collection: Any, structures: Sequence[Structure], order: Sequence[int]) -> None:
-    batch = collection.batch(order)
-    for place, i in enumerate(order):
-        rows = slice(*batch["atoms"][place : place + 2])
-        assert (batch["atoms/fz"][rows] == structures[i].forces[:, 2]).all()
-        assert batch["meta/pe"][place] == structures[i].energy
-
-
-def measure_pickles(structures: Sequence[Structure], order: Sequence[int], path: Path) -> Result:
-    result = Result("lmdb + pickle")
-    environment = lmdb.open(str(path), subdir=False, map_size=2**34, lock=False, sync=False)
-    with result.measured("write", len(structures)):
-        for start in range(0, len(structures), 5000):
-            with environment.begin(write=True) as transaction:
-                for i, structure in enumerate(structures[start : start + 5000], start):
-                    transaction.put(i.to_bytes(8, "big"), pickle.dumps(structure, protocol=5), append=True)
-        environment.sync(True)
-    environment.close()
-    result.size = path.stat().st_size
-    with result.measured("open"):
-        environment = lmdb.open(str(path), subdir=False, readonly=True, lock=False)
-
-    def read(i: int) -> Structure:
-        with environment.begin(buffers=True) as transaction:
-            found: Structure = pickle.loads(transaction.get(i.to_bytes(8, "big"), b""))
-            return found
-
-    _warm(read, order)
-    with result.measured("single", len(order)):
-        for i in order:
-            read(i)
-    with result.measured("batch", len(order)):
-        for start in range(0, len(order), _BATCH):
-            found = [read(i) for i in order[start : start + _BATCH]]
-            np.concatenate([structure.positions for structure in found])
-            np.concatenate([structure.forces for structure in found])
-            np.concatenate([structure.species for structure in found])
-            np.array([structure.energy for structure in found])
-    environment.close()
-    return result
-
-
-def measure_extxyz(structures: Sequence[Structure], order: Sequence[int], path: Path) -> Result:
-    """Text has to be parsed whole before the first structure is at hand; reads come from memory afterwards."""
-    from ase.io import read
-
-    result = Result("extended XYZ, ASE")
-    with result.measured("write", len(structures)), path.open("w") as file:
-        for structure in structures:
-            file.write(
-                f"{len(structure.species)}\nProperties=species:S:1:pos:R:3:forces:R:3 energy={structure.energy!r}\n"
-            )
-            table = np.hstack([structure.positions, structure.forces]).tolist()
-            for symbol, row in zip(_SYMBOLS[structure.species].tolist(), table, strict=True):
-                file.write(f"{symbol} {' '.join(map(repr, row))}\n")
-    result.size = path.stat().st_size
-    with result.measured("open"):
-        atoms = read(path, index=":")
-    with result.measured("single", len(order)):
-        for i in order:
-            atoms[i].get_positions(), atoms[i].get_forces(), atoms[i].get_potential_energy()
-    with result.measured("batch", len(order)):
-        for start in range(0, len(order), _BATCH):
-            found = [atoms[i] for i in order[start : start + _BATCH]]
-            np.concatenate([item.get_positions() for item in found])
-            np.concatenate([item.get_forces() for item in found])
-            np.concatenate([item.numbers for item in found])
-            np.array([item.get_potential_energy() for item in found])
-    return result
-
-
-def _warm(read: Callable[[int], object], order: Sequence[int]) -> None:
-    for i in order[:2000]:
-        read(i)
-
-
-def main(given: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="benchmarks/collection.py", description=__doc__.partition("\n")[0])
-    parser.add_argument("--structures", type=int, default=100_000, metavar="N")
-    parser.add_argument("--no-extxyz", action="store_true", help="leave out the slow one")
-    arguments = parser.parse_args(given)
-    structures = make(arguments.structures)
-    gc.freeze()  # or every peer would be timed with the collector going over the structures
-    atoms = sum(len(structure.species) for structure in structures)
-    order = np.random.default_rng(1).permutation(len(structures))[:50_000].tolist()
-    print(f"{len(structures)} structures, {atoms} atoms; {len(order)} random reads; {os.cpu_count()} cores")
-    peers: list[tuple[str, Callable[..., Result]]] = [("a.mrec.lmdb", measure_collection), ("b.lmdb", measure_pickles)]
-    peers += [] if arguments.no_extxyz else [("c.xyz", measure_extxyz)]
-    print(f"{'':20}{'write/s':>10}{'B/atom':>8}{'open s':>9}{'single us':>11}{'batch us':>10}")
-    for name, measure in peers:
-        with tempfile.TemporaryDirectory() as folder:
-            found = measure(structures, order, Path(folder) / name)
-        took = found.seconds
-        print(
-            f"{found.name:20}{1 / took['write']:10.0f}{found.size / atoms:8.1f}{took['open']:9.3f}"
-            f"{took['single'] * 1e6:11.1f}{took['batch'] * 1e6:10.1f}"
+    def times_as_fast(self, what: str, other: str) -> float | None:
+        """Return how many times as fast as another the collection is, repetition by repetition where it can be."""
+        mine, theirs = (
+            self.results[label].values.get(what, []) if label in self.results else [] for label in (MOLREC, other)
         )
+        if not mine or not theirs:
+            return None
+        if len(mine) != len(theirs):
+            return statistics.median(theirs) / statistics.median(mine)
+        return statistics.median(there / here for here, there in zip(mine, theirs, strict=True))
+
+
+class _Bench:
+    """One peer with its file."""
+
+    def __init__(self, peer: Peer, structures: Sequence[Structure], folder: Path) -> None:
+        self.peer = peer
+        self.structures = structures[: peer.limit]
+        self._atoms = sum(len(one.numbers) for one in self.structures)
+        self.results = {name: Result(name, len(self.structures), 0.0) for name in peer.stores}
+        self._store: Store | None = None
+        self._slow = False
+        self.path = folder / peer.filename
+
+    def write(self, repetitions: int) -> None:
+        """Write the file, again and again where that is quick; the last one stays."""
+        objects = self.peer.prepare(self.structures)
+        gc.collect()
+        gc.freeze()
+        taken = []
+        for _ in range(repetitions):
+            self.path.unlink(missing_ok=True)
+            taken.append(_seconds(lambda: self.peer.write(self.path, objects)))
+            if taken[-1] > _LONG_WRITE:
+                break
+        for result in self.results.values():
+            result.bytes_per_atom = self.path.stat().st_size / self._atoms
+            result.values["write"] = [seconds / len(self.structures) for seconds in taken]
+
+    def check(self) -> None:
+        """See that every way of reading returns the structures."""
+        chosen = np.random.default_rng(2).permutation(len(self.structures))[:_CHECKED].tolist()
+        for name in self.peer.stores:
+            store = self._opened(name)
+            for index in chosen:
+                check_single(store.single(index), self.structures[index])
+            check_batch(store.batch(chosen), [self.structures[index] for index in chosen])
+
+    def _opened(self, name: str) -> Store:
+        """Open the file anew, unless that takes long; LMDB opens a file once in a process."""
+        if self._store is not None:
+            if self._slow:
+                return self._store
+            self.close()
+        begun = time.perf_counter()
+        self._store = self.peer.stores[name](self.path)
+        seconds = time.perf_counter() - begun
+        self._slow = seconds > _LONG_OPEN
+        self.results[name].add("open", seconds)
+        return self._store
+
+    def read(self, name: str, seed: int) -> None:
+        """Take one repetition of reading: single structures and batches, in an order drawn anew."""
+        store, result = self._opened(name), self.results[name]
+        order = np.random.default_rng(seed).permutation(len(self.structures)).tolist()
+        glance = _seconds(lambda: _singles(store, order[:BATCH])) / BATCH
+        share = max(1, round(glance / _LONG_READ))
+        singles, batched = order[: _SINGLES // share], order[: _BATCHED // share]
+        result.add("single", _seconds(lambda: _singles(store, singles)) / len(singles))
+        result.add("batch", _seconds(lambda: _batches(store, batched)) / len(batched))
+
+    def close(self) -> None:
+        """Let go of what is open."""
+        if self._store is not None:
+            self._store.close()
+        self._store = None
+
+
+def _singles(store: Store, order: Sequence[int]) -> None:
+    for index in order:
+        store.single(index)
+
+
+def _batches(store: Store, order: Sequence[int]) -> None:
+    for start in range(0, len(order), BATCH):
+        store.batch(order[start : start + BATCH])
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    gc.collect()
+    begun = time.perf_counter()
+    action()
+    return time.perf_counter() - begun
+
+
+def run(
+    structures: int = _STRUCTURES,
+    repetitions: int = _REPETITIONS,
+    console: Console | None = None,
+    only: str | None = None,
+) -> Collections:
+    """Write and read the same structures in every format, reading taking turns, and print one table.
+
+    Args:
+        structures: How many.
+        repetitions: Timed repetitions; writing that takes long is timed once.
+        console: Where the table goes.
+        only: Measure the formats whose name has this in it.
+    """
+    console = console or Console()
+    peers, missing = load()
+    peers = [peer for peer in peers if only is None or only in peer.label]
+    made = make(structures)
+    gc.collect()
+    gc.freeze()  # or every peer would be timed with the collector going over the structures
+    with tempfile.TemporaryDirectory() as folder:
+        benches = [_Bench(peer, made, Path(folder)) for peer in peers]
+        for bench in benches:
+            bench.write(repetitions)
+            bench.check()
+        turns = [(bench, name) for bench in benches for name in bench.results]
+        for repetition in range(repetitions):
+            random.Random(repetition).shuffle(turns)
+            for bench, name in turns:
+                bench.read(name, repetition)
+        for bench in benches:
+            bench.close()
+        results = {name: result for bench in benches for name, result in bench.results.items()}
+        paths = {bench.peer.label: bench.path for bench in benches}
+        missing += _epochs(results, paths, repetitions)
+    gc.unfreeze()
+    atoms = sum(len(one.numbers) for one in made)
+    found = Collections(structures, atoms, results, missing, _versions(peers))
+    _show(found, console)
+    return found
+
+
+def _epochs(results: dict[str, Result], paths: dict[str, Path], repetitions: int) -> list[str]:
+    """Measure a shuffled epoch of the formats there is a dataset for; return what is missing."""
+    wanted = {label: path for label, path in ((MOLREC, paths.get(MOLREC)), (REFERENCE, paths.get("aselmdb"))) if path}
+    if not wanted:
+        return []
+    if importlib.util.find_spec("torch") is None:
+        return ["an epoch through a DataLoader (pip install torch)"]
+    for label, path in wanted.items():
+        results[label].values["epoch"] = collection_epoch.measure(path, repetitions)
+    return []
+
+
+def _versions(peers: Iterable[Peer]) -> list[str]:
+    """Return the libraries that took part, with their versions."""
+    names = {"lmdb": None, **{name: None for peer in peers for name in peer.requires.values()}}
+    if importlib.util.find_spec("torch") is not None:
+        names["torch"] = None
+    return [f"{name} {importlib.metadata.version(name)}" for name in names]
+
+
+# -- as a table -------------------------------------------------------------------------------------------------------
+
+_HEADINGS = (
+    "",
+    "structures",
+    "B/atom",
+    "write/s",
+    "open ms",
+    "single reads/s",
+    f"in batches of {BATCH}, /s",
+    "DataLoader epoch, /s",
+)
+
+
+def rows(found: Collections) -> list[tuple[str, ...]]:
+    """Return the table, headings first; a number of structures a second is the median over the repetitions."""
+    table: list[tuple[str, ...]] = [_HEADINGS]
+    for result in found.results.values():
+        opened = result.median("open")
+        table.append(
+            (
+                result.label,
+                str(result.structures),
+                f"{result.bytes_per_atom:.1f}",
+                _rate(result.median("write")),
+                "" if opened is None else f"{1e3 * opened:,.1f}",
+                *(_rate(result.median(what)) for what in ("single", "batch", "epoch")),
+            )
+        )
+    return table
+
+
+def _rate(seconds: float | None) -> str:
+    """Write a rate with three digits at most."""
+    if seconds is None:
+        return ""
+    rate = 1 / seconds
+    return f"{float(f'{rate:.3g}'):,.0f}"
+
+
+def _show(found: Collections, console: Console) -> None:
+    headings, *content = rows(found)
+    title = f"{found.structures} structures, {found.atoms} atoms"
+    table = Table(*headings, box=box.SIMPLE_HEAD, title=title)
+    for row in content:
+        table.add_row(*row)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    usual = console.width
+    console.width = max(usual, console.measure(table, options=console.options.update(width=_WIDEST)).maximum)
+    console.print(table)
+    console.width = usual
+    for absent in found.missing:
+        console.print(f"not measured: {absent}", style="yellow", highlight=False, markup=False)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="benchmarks/collection.py", description=__doc__.partition("\n")[0])
+    parser.add_argument("--structures", type=int, default=_STRUCTURES, metavar="N", help=f"({_STRUCTURES})")
+    parser.add_argument("--repetitions", type=int, default=_REPETITIONS, metavar="N", help=f"({_REPETITIONS})")
+    parser.add_argument("--only", metavar="TEXT", help="the formats whose name has this in it")
+    arguments = parser.parse_args()
+    run(arguments.structures, arguments.repetitions, only=arguments.only)
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich import box
 from rich.table import Table
 
+import collection
 import configurations
 from extras import Extras
 from measure import RANDOM_FRAMES, Density, Result, SizeResult
@@ -89,7 +90,7 @@ twice its length.
 ## Around it
 
 {extras}
-{conversions}{renumbering}{pricing}{structures}{targets}"""
+{conversions}{renumbering}{pricing}{structures}{collections}{targets}"""
 _CONVERSIONS = """
 ## Converting
 
@@ -121,6 +122,26 @@ reader and through the C parser of `mace-core[fast]`, beside `ase.io.read`, whic
 
 {rows}
 """
+_COLLECTIONS = """
+## Collections
+
+{count} structures of 9 to 30 atoms with species, positions, forces and an energy, all float64, in each format.
+Structures a second, medians over the repetitions. Reading takes turns, each time from a file opened anew, in another
+random order, with a warm page cache. 200 structures of every format are held against what was written, bit for bit.
+
+{rows}
+{missing}
+**Write** is from each library's own objects, made beforehand, to the closed file. **Single** reads are of one
+structure, to arrays and the energy; **batches** are of {batch} structures, end to end in one array for each quantity.
+**Epoch** is every structure once, shuffled, through a DataLoader with two workers, their start included: a collection
+through `molrec.interop.torch`, aselmdb as `Atoms` whose arrays are joined, 5000 of them.
+
+molrec keeps x, y and z apart and the others together. atompack is a library in Rust, whose `get_molecules_flat` uses
+all cores. HDF5 has one chunked array for each quantity and reads slices of it. Of aselmdb (`ase-db-backends`)
+`get_atoms` gives `Atoms` with results, and *rows* what the database holds; it is given {aselmdb} structures, since it
+looks up each that it writes in a list of all before. Extended XYZ is parsed whole on opening, into memory; its text
+here gives back every float, which ASE's own writer does not. Versions: {versions}.
+"""
 _TARGETS = """
 ## Targets
 
@@ -131,6 +152,10 @@ What these numbers are held against, and what came out of this run.
 Where one is missed: a live record has a zstd frame for each column of a frame, and bulk reading cannot take less than
 these take to decode, about 15 µs for 3000 values; an archive holds many frames in one and is read twice as fast.
 Writing spends half of its time in zstd, which is called once for each byte plane.
+
+A collection is read in Python. For each structure of a batch a value is found, its header read and each column cut out,
+which takes some 10 µs; machine code on all cores takes one. A single structure takes twice as long, half of it for its
+arrays and the objects they are in.
 """
 
 
@@ -167,13 +192,16 @@ class Report:
     extras: Extras
     missing: list[Missing]
     structures: list[configurations.Speed]
+    collections: collection.Collections
     conversions: list[tuple[str, str, str, str]]
     renumbering: dict[str, float]
     pricing: list[tuple[str, str]]
 
     def targets(self) -> list[Target]:
         """Return the targets; none for a quick run, whose runs are too short to tell."""
-        return [] if self.quick else judge(self.sizes, self.densities, self.extras, self.structures)
+        if self.quick:
+            return []
+        return judge(self.sizes, self.densities, self.extras, self.structures, self.collections)
 
     def to_json(self) -> dict[str, Any]:
         """Return all of it, each repetition included; times in seconds."""
@@ -195,6 +223,7 @@ class Report:
             "targets": [asdict(target) for target in self.targets()],
             "missing": [asdict(one) for one in self.missing],
             "structures": [asdict(one) for one in self.structures],
+            "collections": asdict(self.collections),
             "conversions": self.conversions,
             "renumbering": self.renumbering,
             "pricing": self.pricing,
@@ -246,6 +275,7 @@ class Report:
             densities=_markdown(self._density_rows()),
             extras=_markdown(self._extra_rows()),
             structures=self._structures(),
+            collections=self._collections(),
             conversions=_CONVERSIONS.format(rows=_markdown(self.conversions)) if self.conversions else "",
             pricing=_PRICING.format(rows=_markdown(self.pricing)),
             renumbering=_RENUMBERING.format(rows=_markdown(self._renumbering_rows())),
@@ -257,6 +287,18 @@ class Report:
         if not self.structures:
             return ""
         return _STRUCTURES.format(rows=_markdown(configurations.rows(self.structures)))
+
+    def _collections(self) -> str:
+        found = self.collections
+        aselmdb = found.results.get(collection.REFERENCE)
+        return _COLLECTIONS.format(
+            count=found.structures,
+            batch=collection.BATCH,
+            rows=_markdown(collection.rows(found)),
+            missing="".join(f"\nNot measured: {absent}.\n" for absent in found.missing),
+            versions=", ".join(found.versions),
+            aselmdb=found.structures if aselmdb is None else aselmdb.structures,
+        )
 
     def _renumbering_rows(self) -> list[tuple[str, ...]]:
         rows = [(label, f"{1e3 * seconds:.0f}") for label, seconds in self.renumbering.items()]

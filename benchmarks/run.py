@@ -27,7 +27,7 @@ _REPETITIONS, _QUICK_REPETITIONS = 7, 3
 _QUICK_FACTOR = 10
 _LONG_FRAMES = 100_000
 _STRUCTURES = 20_000
-_CONVERTED, _RENUMBERED, _WATERS = 100_000, 1_000_000, 10_000
+_CONVERTED, _RENUMBERED, _WATERS, _COLLECTED = 100_000, 1_000_000, 10_000, 100_000
 
 
 def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
@@ -74,6 +74,7 @@ def main(given: Sequence[str] | None = None) -> None:
             Path(folder) / "extras", _LONG_FRAMES // (_QUICK_FACTOR if arguments.quick else 1), tick
         )
     # Not before: a process with more in it collects garbage for longer, which is felt by what is written in Python.
+    import collection
     import configurations
     import conversion
     import pricing
@@ -95,6 +96,7 @@ def main(given: Sequence[str] | None = None) -> None:
         ),
         renumbering=renumbering.run(_RENUMBERED // (_QUICK_FACTOR if arguments.quick else 1), console=console),
         structures=configurations.run(_STRUCTURES // (_QUICK_FACTOR if arguments.quick else 1), console=console),
+        collections=collection.run(_COLLECTED // (_QUICK_FACTOR if arguments.quick else 1), console=console),
     )
     report.show(console)
     if arguments.json:

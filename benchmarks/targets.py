@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from collection import ATOMPACK, BATCH, Collections
+from collection import REFERENCE as COLLECTION_REFERENCE
 from configurations import FAST, REFERENCE, WANTED, Speed
 from extras import Extras
 from measure import Density, SizeResult
@@ -33,6 +35,12 @@ _DENSITIES = (
     ("molrec-archive-1e-2", 3.6),
 )
 _REFERENCE_ATOMS = 3000
+#: What is said of a collection, the operation, the other format, least ratio.
+_COLLECTIONS = (
+    ("single random reads", "single", COLLECTION_REFERENCE, 30.0),
+    (f"shuffled batches of {BATCH}", "batch", ATOMPACK, 1.0),
+    ("writing", "write", COLLECTION_REFERENCE, 10.0),
+)
 _MOST_OPEN_SECONDS, _MOST_IMPORT_SECONDS, _MOST_SMALL_BYTES = 5e-3, 0.3, 12 * 1024
 
 
@@ -47,10 +55,29 @@ class Target:
 
 
 def judge(
-    sizes: Sequence[SizeResult], densities: dict[Size, list[Density]], extras: Extras, structures: Sequence[Speed]
+    sizes: Sequence[SizeResult],
+    densities: dict[Size, list[Density]],
+    extras: Extras,
+    structures: Sequence[Speed],
+    collections: Collections,
 ) -> list[Target]:
     """Hold a run against every target it can speak to."""
-    return [*_densities(densities), *_speeds(sizes), *_others(sizes, extras), *_structures(structures)]
+    return [
+        *_densities(densities),
+        *_speeds(sizes),
+        *_others(sizes, extras),
+        *_structures(structures),
+        *_collections(collections),
+    ]
+
+
+def _collections(found: Collections) -> Iterator[Target]:
+    for what, operation, other, least in _COLLECTIONS:
+        times = found.times_as_fast(operation, other)
+        if times is not None:
+            yield Target(
+                f"collection, {what}, times as fast as {other}", f"≥ {least:g}", f"{times:.3g}", times >= least
+            )
 
 
 def _structures(speeds: Sequence[Speed]) -> Iterator[Target]:
