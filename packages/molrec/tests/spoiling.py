@@ -6,14 +6,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import molrec as mr
+from molrec.conformance import tamper
+from molrec.conformance.tamper import Edit, array, attribute, delete, drop, field, put, text, truncate
 
-from .interop import tamper
 from .refusals import read_everything, refused, untouched
 
-type Edit = dict[str, Any]
+__all__ = [
+    "GROUP",
+    "BadStore",
+    "Edit",
+    "array",
+    "attribute",
+    "bad",
+    "delete",
+    "drop",
+    "each",
+    "field",
+    "put",
+    "text",
+    "truncate",
+]
 
 GROUP = '{"zarr_format": 3, "node_type": "group", "attributes": {}}'
 
@@ -28,7 +41,7 @@ class BadStore:
 
     def spoil(self, root: Path) -> None:
         """Make the edits."""
-        tamper.apply(root, [_sized(root, edit) for edit in self.edits])
+        tamper.apply(root, self.edits)
 
     def check_refused(self, root: Path) -> None:
         """Expect the spoilt store to be refused by a reader, reported by a validator, and changed by neither."""
@@ -47,52 +60,3 @@ def bad(rule: str, mentions: str, *edits: Edit) -> BadStore:
 def each(what: str, rule: str, mentions: str, node: str, name: str, values: list[Any]) -> dict[str, BadStore]:
     """Return a bad store for each value an attribute may not have."""
     return {f"{what} {value!r}": bad(rule, mentions, attribute(node, name, value)) for value in values}
-
-
-def _sized(root: Path, edit: Edit) -> Edit:
-    """Return an edit whose negative byte count is taken from the end of the file."""
-    if edit["op"] != "truncate" or edit["bytes"] >= 0:
-        return edit
-    return {**edit, "bytes": (root / edit["path"]).stat().st_size + edit["bytes"]}
-
-
-def put(path: str, pointer: str, value: Any) -> Edit:
-    """Set a value in a JSON file."""
-    return {"op": "json_set", "path": path, "pointer": pointer, "value": value}
-
-
-def field(node: str, pointer: str, value: Any) -> Edit:
-    """Set a value in the document of a node."""
-    return put(f"{node}/zarr.json", pointer, value)
-
-
-def attribute(node: str, name: str, value: Any) -> Edit:
-    """Set an attribute of a node."""
-    return field(node, f"/attributes/{name}", value)
-
-
-def drop(node: str, name: str) -> Edit:
-    """Remove an attribute of a node."""
-    return {"op": "json_remove", "path": f"{node}/zarr.json", "pointer": f"/attributes/{name}"}
-
-
-def delete(path: str) -> Edit:
-    """Remove a file or a folder."""
-    return {"op": "delete", "path": path}
-
-
-def array(path: str, dtype: str, values: Any, attributes: dict[str, Any] | None = None, codec: str = "zstd") -> Edit:
-    """Put another array in place of one, written by zarr-python."""
-    found = np.array(values, dtype=np.dtypes.StringDType() if dtype == "string" else dtype)
-    edit = {"op": "array", "path": path, "dtype": dtype, "shape": list(found.shape), "values": found, "codec": codec}
-    return {**edit, "attributes": attributes or {}}
-
-
-def text(path: str, content: str) -> Edit:
-    """Write a file."""
-    return {"op": "write_text", "path": path, "text": content}
-
-
-def truncate(path: str, length: int) -> Edit:
-    """Cut a file to a length, or by a negative one."""
-    return {"op": "truncate", "path": path, "bytes": length}

@@ -1,7 +1,7 @@
 """Frames and runs made up to be exchanged between implementations, with the content a reader must return.
 
-A case is built from ``molrec`` objects. What must be read back is worked out here by a few plain lines of its own
-(`stored_values`, `resolve`), so that a mistake in the library under test cannot hide in its own expectation.
+A case is built from ``molrec`` objects. What must be read back is worked out by `molrec.conformance.expectation`, which
+knows nothing of the library under test, so that its mistakes cannot hide in the expectation.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 
 import molrec as mr
+from molrec.conformance import expectation
+from molrec.conformance.expectation import stored_values
 
 from . import molrec_adapter, neutral
 
@@ -110,65 +112,10 @@ def edge_values(dtype: str, shape: Sequence[int], seed: int = 0) -> neutral.AnyA
 DTYPES = [*neutral.NUMPY_DTYPES, "string"]
 
 
-def stored_values(values: neutral.AnyArray, precision: float | None) -> neutral.AnyArray:
-    """Return what is stored of a float column: values on the largest power-of-two grid not above the precision."""
-    if precision is None:
-        return values
-    quantum = 2.0 ** math.floor(math.log2(precision))
-    exact = np.isfinite(values) & (np.abs(values) < 2.0**52 * quantum)
-    stored = values.copy()
-    stored[exact] = np.copysign(np.rint(values[exact] / quantum) * quantum, values[exact])
-    return stored
-
-
 def resolve(run: Run) -> neutral.Trajectory:
     """Apply rounding, change detection, carry-forward and fills to what a run presents."""
-    schema = neutral.schema_from_document(run.schema.to_document())
-    steps = list(range(len(run.frames))) if run.steps is None else run.steps
-    held: dict[str, neutral.Block] = {}
-    updates: dict[str, int] = {}
-    box: neutral.Box | None = None
-    resolved = []
-    for ordinal, frame in enumerate(run.frames):
-        for name in frame.blocks:
-            block = _stored_block(molrec_adapter.block(frame[name]), schema.blocks[name])
-            if name not in held or not _same_bits(held[name], block):
-                held[name] = block
-                updates[name] = ordinal
-        box = box if frame.box is None else molrec_adapter.box(frame.box)
-        meta = {
-            key: neutral.meta_value(entry.tag, frame.meta[key]) if key in frame.meta else _fill(entry)
-            for key, entry in schema.meta.items()
-        }
-        resolved.append(
-            neutral.Step(
-                step=steps[ordinal],
-                time=None if run.times is None else run.times[ordinal],
-                frame=neutral.Frame(dict(held), box, meta),
-                updates=dict(updates),
-            )
-        )
-    times = run.times if run.frames else None
-    return neutral.Trajectory(list(steps), None if times is None else list(times), schema, resolved)
-
-
-def _fill(entry: neutral.MetaDeclaration) -> neutral.MetaValue:
-    assert entry.fill is not None
-    return entry.fill
-
-
-def _stored_block(block: neutral.Block, declared: neutral.BlockDeclaration) -> neutral.Block:
-    columns = {}
-    for name, column in block.columns.items():
-        precision = declared.columns[name].precision
-        assert isinstance(column.values, np.ndarray)
-        columns[name] = dataclasses.replace(column, values=stored_values(column.values, precision), precision=precision)
-    return neutral.Block(block.rows, declared.structural_shape, columns, declared.targets)
-
-
-def _same_bits(one: neutral.Block, other: neutral.Block) -> bool:
-    """Tell whether presenting ``other`` over ``one`` changes nothing; the test data hold one kind of NaN only."""
-    return neutral.first_difference(one, other) is None
+    presented = [neutral.Presented(step, time, molrec_adapter.frame(frame)) for step, time, frame in run.entries()]
+    return expectation.resolved(neutral.Run(neutral.schema_from_document(run.schema.to_document()), presented))
 
 
 # --- single frames ---
