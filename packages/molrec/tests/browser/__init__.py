@@ -1,0 +1,1 @@
+"""The page of ``molrec view`` in a real browser."""
