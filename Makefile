@@ -17,7 +17,8 @@ export PYTHON
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help venv engines demo test test-engines test-robustness coverage lint format bench docs clean FORCE
+.PHONY: help venv engines chromium torch demo test test-engines test-torch test-robustness coverage lint format bench \
+	docs clean FORCE
 
 help: ## list the targets
 	@echo "usage: make TARGET"
@@ -29,6 +30,7 @@ help: ## list the targets
 DEV     := $(VENV)/.stamp-dev
 BENCH   := $(VENV)/.stamp-bench
 ENGINES := $(VENV)/.stamp-engines
+TORCH   := $(VENV)/.stamp-torch
 
 # An environment made by hand, or for another checkout, has not been set up for this one.
 ifneq ($(shell cat $(VENV)/.checkout 2>/dev/null),$(shell pwd -P))
@@ -52,9 +54,19 @@ $(ENGINES): $(DEV) requirements-engines.txt
 	@$(PIP) install --quiet -c requirements-dev.txt -c requirements-engines.txt -e "$(MOLREC)[formats,openmm,engines]"
 	@touch $@
 
+$(TORCH): $(DEV) requirements-engines.txt
+	@echo "Installing PyTorch into $(VENV) (5.5 GB)"
+	@$(PIP) install --quiet -c requirements-dev.txt -c requirements-engines.txt -e "$(MOLREC)[torch]"
+	@touch $@
+
 venv: $(DEV) ## build .venv with both packages, editable, and the pinned tools
 
-engines: $(ENGINES) ## install the foreign engines into .venv (large)
+engines: $(ENGINES) chromium ## install the foreign engines into .venv, and a browser where it is missing (large)
+
+chromium:
+	@sh scripts/install_chromium.sh
+
+torch: $(TORCH) ## install PyTorch into .venv (5.5 GB)
 
 # --- running ----------------------------------------------------------------------------------------------------------
 
@@ -64,8 +76,11 @@ demo: $(DEV) ## a short molecular dynamics run, streamed into a record
 test: $(DEV) ## tests of both packages, except those that need a foreign engine
 	$(PYTEST) -m "not engines and not exhaustive" -n $(JOBS) --maxprocesses 4 $(PYTEST_ARGS)
 
-test-engines: $(ENGINES) ## the tests that need LAMMPS, OpenMM, MDAnalysis and the like
+test-engines: $(ENGINES) chromium ## the tests that need LAMMPS, OpenMM, MDAnalysis, a browser and the like
 	$(PYTEST) -m engines $(PYTEST_ARGS)
+
+test-torch: $(TORCH) ## the tests that need PyTorch
+	$(PYTEST) -m engines packages/molrec/tests/test_interop_torch.py $(PYTEST_ARGS)
 
 test-robustness: $(DEV) ## every failing call, kill, tear and power loss; some minutes
 	$(PYTEST) packages/molrec/tests/robustness -n $(JOBS) --maxprocesses 4 $(PYTEST_ARGS)
@@ -88,9 +103,13 @@ bench: $(BENCH) ## the formats side by side, one table
 	$(PY) benchmarks/run.py
 
 docs: $(DEV) ## the documentation site, into build/site
+	$(PY) -m scripts.measured_table
+	$(PY) -m scripts.make_tour
+	$(PY) -m scripts.make_reference
 	$(VENV)/bin/zensical build --clean --strict
 
 clean: ## remove what was built and all caches; .venv stays
 	rm -rf build htmlcov .cache .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find docs/reference -name '*.md' ! -name index.md -delete
 	rm -rf packages/*/build packages/*/dist packages/*/.hypothesis packages/*/.pytest_cache
 	find packages benchmarks examples scripts -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -35,6 +35,13 @@ def test_the_tutorial_runs_top_to_bottom(tmp_path: Path, monkeypatch: pytest.Mon
     assert (tmp_path / "melt-archive.mrec").is_dir()
 
 
+def test_the_guide_to_training_runs_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("mace_core")
+    monkeypatch.chdir(tmp_path)
+    exec(compile(_python_blocks(_DOCS / "guide" / "training.md"), "training.md", "exec"), {"__name__": "training"})
+    assert (tmp_path / "again.mrec.lmdb").is_file()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the tour forks a child to kill")
 def test_the_tour_of_the_readme_prints_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
