@@ -83,7 +83,7 @@ PAGES = (
         "Every error carries the id of the [rule](../spec/rules.md) it enforces.",
     ),
     Page("energies.md", "Linking and energies", "molrec.forcefield"),
-    Page("collection-conversion.md", "Conversion to collections", "molrec.collection_conversion"),
+    Page("collection-conversion.md", "Conversion to collections", "molrec.datasets.conversion"),
     Page("conformance.md", "Conformance suite", "molrec.conformance"),
     Page("interop-ase.md", "ASE", "molrec.interop.ase"),
     Page("interop-openmm.md", "OpenMM", "molrec.interop.openmm"),

@@ -158,7 +158,7 @@ def _typed_meta() -> tuple[bytes, dict[str, Any]]:
 def _complex_and_bool() -> tuple[bytes, dict[str, Any]]:
     columns = {
         "free": column("bool", [True, False, True]),
-        "single": column("c64", [1.5 - 2j, 0j, complex(0.0, -0.5)]),
+        "single": column("c64", [1.5 - 2j, 0.1 + 0j, complex(0.0, -0.5)]),
         "wave": Column("c128", column("c128", [0.1 + 0.2j, 3 + 0j, 0j]).values.reshape(3, 1)),
         "byte": column("u8", [0, 255, 7]),
         "nothing": Column("f64", column("f64", []).values.reshape(3, 0)),

@@ -218,7 +218,7 @@ _SERIES = Examples(
         "reject-unknown-dtype--f32": _column(dtype="f32"),
         "reject-unknown-dtype--json": _column(dtype="json"),
         "reject-trailing-shape--negative": _column(trailing=[-1]),
-        "reject-malformed-schema--trailing-number": _column(trailing=3),
+        "reject-trailing-shape--number": _column(trailing=3),
         "reject-malformed-schema--nullable": _column(nullable="yes"),
         "reject-malformed-schema--blocks-list": {"blocks": [], "meta": {}},
         "reject-precision-on-non-f64--i32": _column(dtype="i32", precision=0.5),

@@ -123,7 +123,8 @@ def test_what_the_calculator_holds_and_what_is_fixed_come_back(tmp_path: Path) -
 def test_a_difference_names_the_label_and_both_values(tmp_path: Path) -> None:
     raw = _raw(atom={"tags": np.array([1, 2], dtype=np.int64)})
     difference = first_difference(raw, _written(tmp_path, raw))
-    assert difference == "'tags' was int64 [1, 2] and reads back as int32 [1, 2]"
+    assert difference == ("'tags'", "was int64 [1, 2] and reads back as int32 [1, 2]")
+    assert first_difference(raw, _written(tmp_path, raw), besides={"'tags'"}) is None
 
 
 @pytest.mark.parametrize(
@@ -135,8 +136,17 @@ def test_a_difference_names_the_label_and_both_values(tmp_path: Path) -> None:
     ],
 )
 def test_what_has_no_text_is_refused(parts: dict[str, Any], key: str) -> None:
-    with pytest.raises(DataError, match=f"key '{key}': extended XYZ has no text"):
+    with pytest.raises(DataError, match=f"structure, frame 0, key '{key}': extended XYZ has no text"):
         frame_text(_raw(**parts))
+
+
+def test_what_has_no_text_may_be_left_out(tmp_path: Path) -> None:
+    told: list[tuple[str, str]] = []
+    raw = _raw(atom={"cube": np.zeros((2, 2, 2)), "tags": np.array([1, 2], dtype=np.int32)})
+    path = tmp_path / "out.xyz"
+    path.write_text(frame_text(raw, lambda *what: told.append(what)))
+    assert told == [("cube", "3-dimensional array of float64")]
+    assert _read(path)[0].atom["tags"].tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -150,6 +160,9 @@ def test_what_has_no_text_is_refused(parts: dict[str, Any], key: str) -> None:
         ([1, 2], np.array([1, 2]), False),
         (None, 0.0, False),
         ("1", 1, False),
+        ({"a": [1, np.nan]}, {"a": [1, np.nan]}, True),
+        ({"a": 1}, {"a": 1.0}, False),
+        ({"a": 1}, {"b": 1}, False),
     ],
 )
 def test_same_values(first: Any, second: Any, same: bool) -> None:

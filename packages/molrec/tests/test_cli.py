@@ -298,7 +298,12 @@ def test_info_of_what_is_no_record(tmp_path: Path, source: Path) -> None:
 
 def test_validate(tmp_path: Path, run: Path) -> None:
     assert "no findings" in invoke("validate", run).stdout
-    assert json.loads(invoke("validate", run, "--json").stdout) == {"path": str(run), "valid": True, "findings": []}
+    assert json.loads(invoke("validate", run, "--json").stdout) == {
+        "path": str(run),
+        "valid": True,
+        "counts": {"error": 0, "warning": 0, "info": 0},
+        "findings": [],
+    }
     shard = next(
         file for file in (run / "trajectory" / "atoms" / "x").rglob("*") if file.is_file() and "c" in file.parts
     )
@@ -311,7 +316,7 @@ def test_validate(tmp_path: Path, run: Path) -> None:
     document = json.loads(invoke("validate", run, "--json", code=1).stdout)
     assert document["valid"] is False
     assert {finding["rule"] for finding in document["findings"]} == {"reject-corrupt-chunk"}
-    assert invoke("validate", tmp_path / "absent.mrec", code=1).stdout.startswith("error: ")
+    assert invoke("validate", tmp_path / "absent.mrec", code=2).stdout.startswith("error: ")
 
 
 # -- pack, unpack, repair, plot ---------------------------------------------------------------------------------------

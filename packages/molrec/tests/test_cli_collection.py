@@ -13,9 +13,9 @@ from typer.testing import CliRunner, Result
 
 import molrec as mr
 from molrec.cli.app import app
-from molrec.collection_files import collection_files, is_collection, stored_bytes
-from molrec.collection_inspection import inspect_collection
-from molrec.collection_split import read_indices
+from molrec.datasets.files import collection_files, is_collection, stored_bytes
+from molrec.datasets.inspection import inspect_collection
+from molrec.datasets.split import read_indices
 
 from .collections_made import UNITS, atoms, forcefield, frame, key, tampered, write
 from .labelled_structures import collection, isolated, structure

@@ -22,8 +22,8 @@ from ase.db import connect
 
 from mace_core.data import KeySpecification
 from mace_core.data.extxyz_writer import first_difference, frame_text
-from molrec.collection_conversion import convert_to_collection
-from molrec.collection_export import export_collection
+from molrec.datasets.conversion import convert_to_collection
+from molrec.datasets.export import export_collection
 from molrec.interop.labelled_sources import LabelledSource
 from molrec.interop.mace import read_configurations
 from molrec.interop.structures import Structures
@@ -63,7 +63,7 @@ def valid(tmp_path: Path) -> Path:
 
 def differences(first: list[Any], second: list[Any]) -> list[str]:
     pairs = zip(first, second, strict=True)
-    return [found for raw, back in pairs if (found := first_difference(raw, back)) is not None]
+    return [str(found) for raw, back in pairs if (found := first_difference(raw, back)) is not None]
 
 
 def read(path: Path) -> list[Any]:
@@ -197,11 +197,106 @@ def test_what_extended_xyz_has_no_text_for_is_noted_or_refused(tmp_path: Path) -
     convert_to_collection([tmp_path / "set.db"], out)
     done = export_collection([out], tmp_path / "back.xyz")
     assert [str(note) for note in done.notes] == [
-        "'tags' as extended XYZ: was int64 [1, 1] and reads back as int32 [1, 1], first in structure 0"
+        "label 'tags': was int64 [1, 1] and reads back as int32 [1, 1], first in structure 0"
     ]
     with refused("reject-lossy-conversion", "'tags'"):
         export_collection([out], tmp_path / "strict.xyz", strict=True)
     assert not (tmp_path / "strict.xyz").exists()
+
+
+def test_a_label_without_a_text_is_left_out_and_noted_once(tmp_path: Path) -> None:
+    from ase.io import write
+
+    images = [atoms_of(place) for place in range(3)]
+    for image in images:
+        image.calc.results["born_effective_charges"] = np.zeros((2, 3, 3))
+    write(tmp_path / "run.traj", images)
+    out = tmp_path / "data.mrec.lmdb"
+    convert_to_collection([tmp_path / "run.traj"], out, key_spec=_LITERAL)
+    done = export_collection([out], tmp_path / "back.xyz")
+    no_text = "extended XYZ has no text for a 3-dimensional array of float64"
+    assert [str(note) for note in done.notes] == [
+        f"label 'born_effective_charges': is left out; {no_text} (3 times)",
+        "label 'tags': was int64 [0, 1] and reads back as int32 [0, 1], first in structure 0",
+    ]
+    assert [raw.graph_results["energy"] for raw in read(tmp_path / "back.xyz")] == [0.0, -1 / 7, -2 / 7]
+
+
+# -- collections that say nothing of labels ---------------------------------------------------------------------------
+
+
+def write_plain(path: Path, **meta: Any) -> Path:
+    atoms = mr.Block({"x": [0.0, 1.0], "y": [0.0, 0.0], "z": [0.0, 0.0], "q": [1.0, 2.0], "k": [1, 2]})
+    atoms.set_validity("q", [True, False])
+    atoms.set_validity("k", [True, False])
+    system = mr.Frame({"atoms": mr.Block({"element": ["O", "H"], "charge": [0.5, -0.5]}), "bonds": mr.Block(rows=0)})
+    box = mr.Box(np.eye(3) * 9, origin=[1.0, 2.0, 3.0])
+    frames = [mr.Frame({"atoms": atoms}, meta={"pe": energy, **meta}, box=box) for energy in (1.0, 2.0)]
+    with mr.CollectionWriter(path, UNITS) as writer:
+        writer.append(frames, meta={"note": "first", "molrec_version": 1}, system=system, time=[0.0, 0.5], step=[0, 5])
+        writer.append(None, system=system)
+    return path
+
+
+def test_what_a_plain_collection_loses_as_extended_xyz_is_noted(tmp_path: Path) -> None:
+    source = write_plain(tmp_path / "own.mrec.lmdb", REF_energy=7.0)
+    done = export_collection([source], tmp_path / "own.xyz")
+    assert {note.subject for note in done.notes} == {
+        "record without frames",
+        "block 'bonds'",
+        "origin of the box",
+        "column 'k'",
+        "column 'q'",
+        "per-step 'REF_energy'",
+    }
+    first, second = read(tmp_path / "own.xyz")
+    assert first.graph == {"REF_energy": 1.0, "note": "first", "time": 0.0}
+    assert (second.graph["step"], second.graph["time"]) == (5, 0.5)
+    assert first.atom["REF_charges"].tolist() == [0.5, -0.5]
+    assert first.atom["q"][0] == 1.0
+    assert np.isnan(first.atom["q"][1])
+    with refused("reject-lossy-conversion", "without frames"):
+        export_collection([source], tmp_path / "strict.xyz", strict=True)
+
+
+def test_a_plain_collection_in_other_units_is_refused(tmp_path: Path) -> None:
+    with mr.CollectionWriter(tmp_path / "own.mrec.lmdb", {"length": "nm"}) as writer:
+        writer.append(mr.Frame({"atoms": mr.Block({"x": [0.0], "y": [0.0], "z": [0.0], "element": ["H"]})}))
+    with refused("reject-units", "length is in nm", kind=mr.FormatError):
+        export_collection([tmp_path / "own.mrec.lmdb"], tmp_path / "own.xyz")
+
+
+def test_atoms_without_elements_are_no_structure(tmp_path: Path) -> None:
+    with mr.CollectionWriter(tmp_path / "own.mrec.lmdb", UNITS) as writer:
+        writer.append(mr.Frame({"atoms": mr.Block({"x": [0.0], "y": [0.0], "z": [0.0]})}))
+    with refused("reject-labels", "record 0, frame 0", "atomic_number", kind=mr.FormatError):
+        export_collection([tmp_path / "own.mrec.lmdb"], tmp_path / "own.xyz")
+
+
+def test_an_output_in_the_folder_of_the_inputs_is_no_input(tmp_path: Path) -> None:
+    write_record(tmp_path / "a.mrec", 1.0)
+    convert_to_collection([tmp_path], tmp_path / "out.mrec.lmdb")
+    write_record(tmp_path / "b.mrec", 2.0)
+    assert convert_to_collection([tmp_path], tmp_path / "out.mrec.lmdb", overwrite=True).frames == 2
+    with refused("reject-mixed-inputs", "records and collections"):
+        convert_to_collection([tmp_path], tmp_path / "other.mrec.lmdb")
+
+
+def test_odd_files_are_converted(tmp_path: Path) -> None:
+    (tmp_path / "flat.xyz").write_text(
+        '1\nLattice="1 0 0 2 0 0 0 0 0" Properties=species:S:1:pos:R:3 REF_energy=1\nH 0 0 0\n'
+    )
+    (tmp_path / "long.xyz").write_text(f"1\nnote={'x' * 60_000} {'k' * 300}=1\nH 0 0 0\n")
+    for name in ("flat.xyz", "long.xyz"):
+        convert_to_collection([tmp_path / name], tmp_path / "data.mrec.lmdb", units=UNITS, overwrite=True)
+        assert (
+            differences(read(tmp_path / name), list(Structures(mr.open_collection(tmp_path / "data.mrec.lmdb")))) == []
+        )
+
+
+def test_an_index_column_may_be_named_by_the_files_key(train: Path, tmp_path: Path) -> None:
+    convert_to_collection([train], tmp_path / "data.mrec.lmdb", units=UNITS, index=["REF_energy"])
+    assert mr.open_collection(tmp_path / "data.mrec.lmdb").index["REF_energy"].tolist() == [-p / 3 for p in range(5)]
 
 
 # -- records ----------------------------------------------------------------------------------------------------------
@@ -416,3 +511,19 @@ def test_an_option_that_means_nothing_is_refused(train: Path, tmp_path: Path) ->
     assert "--energy-key" in result.output
     result = invoke("convert", train, tmp_path / "data.mrec.lmdb", "--units", "length", code=2)
     assert "length=angstrom" in result.output
+
+
+def test_workers_survey_and_write_the_same_shards(train: Path, valid: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    for scheduler, name in ((None, "here"), ("local", "there")):
+        convert_to_collection([train, valid], tmp_path / name, units=UNITS, shards=2, scheduler=scheduler)
+    for shard in sorted(path.name for path in (tmp_path / "here").iterdir()):
+        assert (tmp_path / "there" / shard).read_bytes() == (tmp_path / "here" / shard).read_bytes()
+
+
+def test_a_damaged_file_is_named_by_whoever_surveys_it(train: Path, valid: Path, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    valid.write_text(valid.read_text() + "3\nno more\n")
+    with refused("reject-malformed-source", "valid.xyz", "frame 3", kind=mr.FormatError):
+        convert_to_collection([train, valid], tmp_path / "data", units=UNITS, scheduler="local")
+    assert not (tmp_path / "data").exists()

@@ -48,6 +48,17 @@ def test_nothing_is_there_before_the_end_or_after_an_error(path: Path) -> None:
     writer.abort()
 
 
+def test_a_file_holds_nothing_of_its_writers_memory_and_is_the_same_each_time(tmp_path: Path) -> None:
+    contents = []
+    for name in ("one.mrec.lmdb", "two.mrec.lmdb"):
+        passwords = [b"PASSWORD" * 500 for _ in range(200 * len(name))]
+        del passwords
+        write(tmp_path / name, *(frame(9, i) for i in range(300)))
+        contents.append((tmp_path / name).read_bytes())
+    assert b"PASSWORD" not in contents[0] + contents[1]
+    assert contents[0] == contents[1]
+
+
 def test_an_existing_file_is_replaced_only_when_asked_and_whole(path: Path) -> None:
     write(path, frame(3))
     before = path.read_bytes()

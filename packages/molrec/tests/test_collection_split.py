@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import molrec as mr
-from molrec.collection_split import Split, isolated_atoms, read_indices, split_collection, write_split
-from molrec.group_drawing import closest_draw
+from molrec.datasets.group_drawing import closest_draw
+from molrec.datasets.split import Split, isolated_atoms, read_indices, split_collection, write_split
 from molrec.storage.lmdb.collection_reader import Collection
 
 from .collections_made import frame

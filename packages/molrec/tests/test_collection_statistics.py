@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import molrec as mr
-from molrec import collection_chunks
-from molrec.collection_plotting import plot_histograms
-from molrec.collection_split import isolated_atoms
-from molrec.collection_statistics import ElementCount, Labelled, collect_statistics
-from molrec.reference_energies import ReferenceEnergyFit
-from molrec.running_statistics import RunningHistogram, histogram, spread
+from molrec.datasets import chunks
+from molrec.datasets.plotting import plot_histograms
+from molrec.datasets.reference_energies import ReferenceEnergyFit
+from molrec.datasets.running_statistics import RunningHistogram, histogram, spread
+from molrec.datasets.split import isolated_atoms
+from molrec.datasets.statistics import ElementCount, Labelled, collect_statistics
 
 from .collections_made import UNITS
 from .labelled_structures import NUMBERS, collection, isolated, structure
@@ -67,7 +67,7 @@ def has_forces(frame: mr.Frame) -> bool:
 def test_statistics_are_those_of_the_structures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, species: str, at_once: int
 ) -> None:
-    monkeypatch.setattr(collection_chunks, "_AT_ONCE", at_once)
+    monkeypatch.setattr(chunks, "_AT_ONCE", at_once)
     records = made(species=species)
     read: list[tuple[int, int]] = []
     found = collect_statistics(collection(tmp_path / "a.mrec.lmdb", records), progress=lambda *now: read.append(now))

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import molrec as mr
-from molrec import collection_validation
+from molrec.checks import collection_validation
 from molrec.storage.lmdb.frame_bytes import encode_frame
 
 from .collections_made import UNITS, atoms, document_changed, forcefield, frame, key, tampered, write

@@ -105,7 +105,7 @@ def test_a_batch_is_what_it_is_the_first_time(
 def _frames(count: int) -> list[mr.Frame]:
     return [
         mr.Frame(
-            {"atoms": mr.Block({"x": np.arange(1.0 + place), "k": np.full(1 + place, place, np.uint8)})},
+            {"atoms": mr.Block({"x": np.arange(1.0 + place), "k": np.full(1 + place, place % 256, np.uint8)})},
             {"pe": place / 3},
         )
         for place in range(count)
@@ -157,21 +157,35 @@ def test_what_is_remembered_is_true_after_a_fork(path: Path) -> None:
     os.close(writing)
 
 
-def test_threads_may_learn_at_once(path: Path) -> None:
+def test_threads_may_learn_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "set.mrec.lmdb"
+    write(path, *_frames(300))
     collection = mr.open_collection(path)
-    found: list[float] = []
+    found: list[bool] = []
 
     def read() -> None:
         for _ in range(20):
-            order = np.random.default_rng().permutation(20)
-            found.append(float(collection.batch(order)["atoms/x"].sum()))
+            order = np.random.default_rng().permutation(300)
+            batch = collection.batch(order)
+            found.append(bool((np.diff(batch["atoms"]) == order + 1).all() and (batch["meta/pe"] == order / 3).all()))
 
     threads = [threading.Thread(target=read) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert set(found) == {float(sum(sum(range(place + 1)) for place in range(20)))}
+    assert found == [True] * 80
+
+
+def test_texts_beside_what_is_asked_for_are_not_kept(tmp_path: Path) -> None:
+    path = tmp_path / "set.mrec.lmdb"
+    frames = [mr.Frame({"atoms": mr.Block({"x": [float(place)], "name": [f"n{place}"]})}) for place in range(50)]
+    write(path, *frames)
+    collection = mr.open_collection(path)
+    for _ in range(2):
+        assert collection.batch(range(50), columns=["atoms/x"])["atoms/x"].tolist() == list(range(50))
+    assert collection._places is not None
+    assert len(collection._places._layouts) == 1
 
 
 def test_records_of_several_frames_and_texts_are_read_as_ever(path: Path) -> None:

@@ -20,7 +20,7 @@ pytest.importorskip("mace_core")
 from mace_core.data import Configuration, ConfigurationList, DataError, KeySpecification
 from mace_core.data import read_configurations as read_file
 from mace_core.data.same_values import same_value
-from molrec.collection_conversion import convert_to_collection
+from molrec.datasets.conversion import convert_to_collection
 from molrec.interop.mace import Configurations, read_configurations, write_configurations
 
 from .refusals import refused

@@ -207,7 +207,7 @@ def test_safe_names(key: str, name: str, record: Path) -> None:
 
 
 def test_metrics_beside_another_section(record: Path) -> None:
-    mr.write(record, frame=mr.Frame({"a": mr.Block({"x": [1.0]})}))
+    mr.write(record, frame=mr.Frame({"a": mr.Block({"value": [1.0]})}))
     with mr.MetricsWriter(record) as writer:
         writer.log("a", 1.0)
     assert mr.open(record).sections == ("frame", "meta", "metrics")
@@ -215,10 +215,10 @@ def test_metrics_beside_another_section(record: Path) -> None:
 
 
 def test_a_trajectory_and_its_metrics_are_written_side_by_side(record: Path) -> None:
-    schema = mr.SequenceSchema().declare_column("a", "x", "f64")
+    schema = mr.SequenceSchema().declare_column("a", "value", "f64")
     with mr.TrajectoryWriter(record, schema) as frames, mr.MetricsWriter(record) as metrics:
         for step in range(3):
-            frames.append(mr.Frame({"a": mr.Block({"x": [float(step)]})}), step=step)
+            frames.append(mr.Frame({"a": mr.Block({"value": [float(step)]})}), step=step)
             metrics.log("a", step, step=step)
     with mr.open(record) as found:
         assert found.trajectory is not None
@@ -663,9 +663,8 @@ def test_arrays_unlike_the_catalog_are_refused(spoil: str, record: Path) -> None
         zarr.create_array(record, name="metrics/series/n", shape=(1,), dtype="int64")[...] = 1
     with refused("reject-metrics-catalog", "metrics/series/n", kind=mr.FormatError):
         metrics_of(record)["n"]
-    assert [(finding.rule, finding.where) for finding in mr.validate(record)] == [
-        ("reject-metrics-catalog", "metrics, 'n'")
-    ]
+    refusals = [finding for finding in mr.validate(record) if finding.rule.startswith("reject-")]
+    assert [(finding.rule, finding.where) for finding in refusals] == [("reject-metrics-catalog", "metrics, 'n'")]
 
 
 def test_a_damaged_array_is_refused(record: Path) -> None:

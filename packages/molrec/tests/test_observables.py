@@ -335,7 +335,7 @@ def test_stored_floats_of_half_width_are_refused(record: Path) -> None:
 
 
 def run_with(path: Path, **observables: mr.Observable) -> Path:
-    frames = [mr.Frame({"a": mr.Block({"x": [float(i)]})}) for i in range(4)]
+    frames = [mr.Frame({"a": mr.Block({"value": [float(i)]})}) for i in range(4)]
     return mr.write(path, trajectory=frames, observables=observables)
 
 

@@ -152,6 +152,10 @@ def test_inadmissible_precision_is_refused_everywhere(precision: Any) -> None:
         (HIGHEST, -(2.0**999), -0.0),
         (HIGHEST, 1.5 * 2.0**1000, 2.0**1001),
         (HIGHEST, 2.5 * 2.0**1000, 2.0**1001),
+        (HIGHEST, 1.7976931348623157e308, math.inf),  # rounds up to 2^1024
+        (2.0**972, -1.7976931348623157e308, -math.inf),  # a tie
+        (2.0**972, math.nextafter(1.7976931348623157e308, 0.0), 1.7976931348623155e308),
+        (2.0**971, 1.7976931348623157e308, 1.7976931348623157e308),
     ],
 )
 def test_stored_value(precision: float, value: float, stored: float) -> None:

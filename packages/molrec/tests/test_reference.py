@@ -28,7 +28,7 @@ def everything() -> Iterator[tuple[Page, Documented]]:
 def test_every_public_name_is_on_one_page() -> None:
     listed = [name for page in PAGES if page.module == "molrec" for name in page.names]
     assert sorted(listed) == sorted(mr.__all__)
-    for module in ("molrec.conformance", "molrec.forcefield", "molrec.collection_conversion", "mace_core.data"):
+    for module in ("molrec.conformance", "molrec.forcefield", "molrec.datasets.conversion", "mace_core.data"):
         assert all(f"{module}.{name}" in places() for name in public_names(module)), module
 
 

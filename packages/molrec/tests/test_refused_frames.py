@@ -95,6 +95,12 @@ BAD_FRAMES: dict[str, BadStore] = {
     "a mask that lost its document": bad(
         "reject-node-without-metadata", "frame/atoms/_validity/label", delete("frame/atoms/_validity/label/zarr.json")
     ),
+    "a block that lost its document": bad(
+        "reject-node-without-metadata", "frame/atoms holds", delete("frame/atoms/zarr.json")
+    ),
+    "a box that lost its document": bad(
+        "reject-node-without-metadata", "frame/box holds", delete("frame/box/zarr.json")
+    ),
     "box without vectors": bad(
         "reject-box-shape|reject-array-missing", "frame/box vectors", delete("frame/box/vectors")
     ),

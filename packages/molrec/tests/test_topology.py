@@ -47,6 +47,8 @@ def water() -> mr.Frame:
             "mass": [15.999, 1.008, 1.008, 0.0],
             "res_id": u64(7, 7, 7, 7),
             "ix": np.array([0, -1, 2, 0], dtype=np.int32),
+            "iy": np.zeros(4, dtype=np.int32),
+            "iz": np.zeros(4, dtype=np.int32),
             "free": [True, True, False, True],
         }
     )
@@ -305,9 +307,8 @@ def findings(path: Path) -> list[tuple[str, str, str]]:
 def test_the_validator_follows_references_through_a_run(tmp_path: Path, stored: Stored) -> None:
     frame = beads()
     frame["members"].set_target("atom", "/system/fine")
-    with mr.TrajectoryWriter(
-        tmp_path / "a.mrec", mr.SequenceSchema.from_frames([frame]), system=mr.Frame({"fine": water()["atoms"]})
-    ) as writer:
+    system = mr.Frame({"fine": water()["atoms"]}, meta={"units": {"preset": "real"}})
+    with mr.TrajectoryWriter(tmp_path / "a.mrec", mr.SequenceSchema.from_frames([frame]), system=system) as writer:
         for step in range(4):
             frame["atoms"]["x"] = np.array([0.0, float(step)])
             writer.append(frame)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from molrec.checks.validation import Finding, validate
     from molrec.errors import FormatError, MolrecError, SchemaError
     from molrec.model.block import Block
     from molrec.model.box import Box
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from molrec.storage.zarr.repair import repair
     from molrec.storage.zarr.trajectory_reader import TrajectoryReader
     from molrec.storage.zarr.trajectory_writer import TrajectoryWriter
-    from molrec.validation import Finding, validate
     from molrec.vocabulary import CANONICAL_COLUMNS
 
 #: Public name -> (module, name in it).
@@ -43,7 +43,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "Block": ("molrec.model.block", "Block"),
     "Box": ("molrec.model.box", "Box"),
     "CollectionWriter": ("molrec.storage.lmdb.collection_writer", "CollectionWriter"),
-    "Finding": ("molrec.validation", "Finding"),
+    "Finding": ("molrec.checks.validation", "Finding"),
     "ForceField": ("molrec.model.forcefield", "ForceField"),
     "ForceFieldSection": ("molrec.model.forcefield_section", "ForceFieldSection"),
     "FormatError": ("molrec.errors", "FormatError"),
@@ -68,7 +68,7 @@ _PUBLIC: dict[str, tuple[str, str]] = {
     "quantum": ("molrec.precision", "quantum"),
     "repair": ("molrec.storage.zarr.repair", "repair"),
     "unpack": ("molrec.storage.zarr.packing", "unpack"),
-    "validate": ("molrec.validation", "validate"),
+    "validate": ("molrec.checks.validation", "validate"),
     "write": ("molrec.storage.zarr.record", "write_record"),
 }
 

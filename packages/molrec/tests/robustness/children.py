@@ -13,11 +13,17 @@ import numcodecs.zstd
 
 import molrec as mr
 
+from . import collection_fuzz, record_fuzz
 from .runs import Run, run_of_everything, small_extents
 
 RUN = run_of_everything()
 #: Loaded here, in the server, so that no child has to.
-WARM = (numcodecs.blosc, numcodecs.zstd, mr.TrajectoryWriter, mr.open, mr.repair, mr.pack)
+WARM = (
+    numcodecs.blosc, numcodecs.zstd, mr.TrajectoryWriter, mr.open, mr.repair, mr.pack, mr.open_collection, mr.ForceField
+)  # fmt: skip
+fuzz_records = record_fuzz.run_cases
+fuzz_collections = collection_fuzz.run_cases
+read_unexamined = collection_fuzz.read_unexamined
 #: Frames after which the streaming child flushes explicitly.
 FLUSHED = frozenset(range(10, 60, 11))
 

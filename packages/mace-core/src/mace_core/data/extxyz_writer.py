@@ -7,8 +7,9 @@ cannot say of a frame, such as an array of ``int64``, shows when it is read back
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Container, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 import numpy as np
 from ase.data import chemical_symbols
@@ -18,7 +19,7 @@ from mace_core.data.errors import DataError
 from mace_core.data.raw_frame import RawFrame
 from mace_core.data.same_values import same_value
 
-__all__ = ["first_difference", "frame_text"]
+__all__ = ["Difference", "first_difference", "frame_text"]
 
 _LETTERS = {"f": "R", "i": "I", "u": "I", "b": "L", "U": "S", "O": "S", "T": "S"}
 _NEEDS_QUOTES = frozenset(" \t\"'{}[]=,\\")
@@ -27,16 +28,17 @@ _VOIGT = ((0, 5, 4), (5, 1, 3), (4, 3, 2))
 _PROVIDED = frozenset({"numbers", "positions"})
 
 
-def frame_text(raw: RawFrame) -> str:
+def frame_text(raw: RawFrame, unsayable: Callable[[str, str], None] | None = None) -> str:
     """Return a frame as lines of an extended-XYZ file.
 
     Args:
         raw: The frame. Its `comment` is not looked at.
+        unsayable: Told of a label the format has no text for, by name and kind, which is then left out.
 
     Raises:
-        DataError: A value is of a kind the format has no text for.
+        DataError: A value is of a kind the format has no text for, and nobody is to be told.
     """
-    names, columns = ["species:S:1", "pos:R:3"], [_symbols(raw), *_texts(raw.positions, "pos", raw)]
+    names, columns = ["species:S:1", "pos:R:3"], [_symbols(raw), *_texts(raw.positions)]
     arrays = {**raw.atom, **raw.atom_results}
     if raw.move_mask is not None:
         arrays["move_mask"] = raw.move_mask
@@ -44,35 +46,52 @@ def frame_text(raw: RawFrame) -> str:
         if name in _PROVIDED:
             continue
         array = np.asarray(values)
-        letter = _LETTERS.get(array.dtype.kind)
-        if letter is None or array.ndim not in (1, 2):
-            raise _unsayable(raw, name, f"{array.ndim}-dimensional array of {array.dtype}")
-        names.append(f"{PROPERTY_NAME_MAP.get(name, name)}:{letter}:{array.shape[1] if array.ndim == 2 else 1}")
-        columns += _texts(array, name, raw)
+        with _left_out(raw, name, unsayable):
+            texts = _texts(array)
+            letter, count = _LETTERS[array.dtype.kind], array.shape[1] if array.ndim == 2 else 1
+            names.append(f"{PROPERTY_NAME_MAP.get(name, name)}:{letter}:{count}")
+            columns += texts
     entries = [] if not raw.cell.any() else [f'Lattice="{" ".join(map(_number, raw.cell.reshape(-1).tolist()))}"']
     entries.append(f"Properties={':'.join(names)}")
     for key, value in (*raw.graph.items(), *raw.graph_results.items()):
-        entries.append(f"{_quoted(key)}={_quoted(_value(key, value, raw))}")
+        with _left_out(raw, key, unsayable):
+            entries.append(f"{_quoted(key)}={_quoted(_value(key, value))}")
     if raw.cell.any() or any(raw.pbc):
         entries.append(f'pbc="{" ".join("T" if periodic else "F" for periodic in raw.pbc)}"')
     rows = "\n".join(map(" ".join, zip(*columns, strict=True)))
     return f"{len(raw.numbers)}\n{' '.join(entries)}\n{rows}\n" if rows else f"0\n{' '.join(entries)}\n"
 
 
-def _unsayable(raw: RawFrame, name: str, what: str) -> DataError:
-    return DataError(f"extended XYZ has no text for a {what}; leave it out", "", raw.frame_number, name)
+class _NoText(Exception):  # noqa: N818 - it says where to go on
+    """A value of a kind the format has no text for."""
+
+
+@contextmanager
+def _left_out(raw: RawFrame, name: str, unsayable: Callable[[str, str], None] | None) -> Iterator[None]:
+    """Leave a label out that has no text, and tell; or refuse the frame."""
+    try:
+        yield
+    except _NoText as error:
+        what = str(error)
+        if unsayable is None:
+            problem = f"extended XYZ has no text for a {what}; leave it out"
+            raise DataError(problem, "structure", raw.frame_number, name) from error
+        unsayable(name, what)
 
 
 def _symbols(raw: RawFrame) -> list[str]:
     try:
         return [chemical_symbols[number] for number in raw.numbers.tolist()]
-    except IndexError:
-        raise _unsayable(raw, "numbers", f"atomic number {int(raw.numbers.max())}") from None
+    except IndexError as error:
+        problem = f"{int(raw.numbers.max())} is the atomic number of no element"
+        raise DataError(problem, "structure", raw.frame_number, "numbers") from error
 
 
-def _texts(values: Any, name: str, raw: RawFrame) -> list[list[str]]:
+def _texts(values: Any) -> list[list[str]]:
     """Return the texts of an array, one list for each of its columns."""
     array = np.asarray(values)
+    if array.ndim not in (1, 2) or array.dtype.kind not in _LETTERS:
+        raise _NoText(f"{array.ndim}-dimensional array of {array.dtype}")
     texts = []
     for column in [array] if array.ndim == 1 else list(array.T):
         if array.dtype.kind in "fiu":
@@ -83,7 +102,7 @@ def _texts(values: Any, name: str, raw: RawFrame) -> list[list[str]]:
             words = list(map(str, column.tolist()))
             for word in words:
                 if not word or any(map(str.isspace, word)):
-                    raise _unsayable(raw, name, f"text like {word!r} in a column")
+                    raise _NoText(f"text like {word!r} in a column")
             texts.append(words)
     return texts
 
@@ -99,7 +118,7 @@ def _quoted(text: str) -> str:
     return f'"{escaped}"'
 
 
-def _value(key: str, value: Any, raw: RawFrame) -> str:
+def _value(key: str, value: Any) -> str:
     """Return the text that ASE reads as a value of the comment line."""
     if key in SPECIAL_3_3_KEYS:
         matrix = np.asarray(value)
@@ -120,8 +139,8 @@ def _value(key: str, value: Any, raw: RawFrame) -> str:
         return value
     try:
         return f"_JSON {json.dumps(value.tolist() if isinstance(value, np.ndarray) else value)}"
-    except TypeError:
-        raise _unsayable(raw, key, f"value of type {type(value).__name__}") from None
+    except TypeError as error:
+        raise _NoText(f"value of type {type(value).__name__}") from error
 
 
 def _stays_text(text: str) -> bool:
@@ -131,37 +150,50 @@ def _stays_text(text: str) -> bool:
     return bool(key_val_str_to_dict(f"key={_quoted(text)}").get("key") == text)
 
 
-def first_difference(expected: RawFrame, found: RawFrame) -> str | None:
-    """Return which part of a frame is not what it was, with both values; None if all of it is, bit for bit.
+class Difference(NamedTuple):
+    """A part of a frame that is not what it was.
+
+    Attributes:
+        what: The part: a quoted label, or ``numbers``, ``positions``, ``cell``, ``pbc``, ``move_mask``.
+        how: What became of it.
+    """
+
+    what: str
+    how: str
+
+
+def first_difference(expected: RawFrame, found: RawFrame, besides: Container[str] = ()) -> Difference | None:
+    """Return which part of a frame is not what it was; None if all of it is, bit for bit.
 
     A Python number, a NumPy scalar and an array without axes count the same. Comments are not compared.
+
+    Args:
+        expected: The frame as it was.
+        found: The frame as it is.
+        besides: Parts that are not looked at, as `Difference.what` names them.
     """
-    pairs: Iterable[tuple[str, Any, Any]] = [
+    pairs: list[tuple[str, Any, Any]] = [
         ("numbers", expected.numbers, found.numbers),
         ("positions", expected.positions, found.positions),
         ("cell", expected.cell, found.cell),
         ("pbc", list(expected.pbc), list(found.pbc)),
         ("move_mask", expected.move_mask, found.move_mask),
     ]
-    for name, before, after in pairs:
-        if not same_value(before, after):
-            return f"{name} were {_shown(before)} and read back as {_shown(after)}"
     for part in ("graph", "graph_results", "atom", "atom_results"):
-        difference = _first_difference(getattr(expected, part), getattr(found, part))
-        if difference is not None:
-            return difference
-    return None
-
-
-def _first_difference(expected: Mapping[str, Any], found: Mapping[str, Any]) -> str | None:
-    for name in {**expected, **found}:
-        if name in _PROVIDED:
+        before, after = getattr(expected, part), getattr(found, part)
+        labels = (name for name in {**before, **after} if name not in _PROVIDED)
+        pairs += [(repr(name), before.get(name, _ABSENT), after.get(name, _ABSENT)) for name in labels]
+    for what, before, after in pairs:
+        if what in besides:
             continue
-        if name not in found or name not in expected:
-            return f"{name!r} {'is not there' if name not in found else 'appears where it was not'} when read back"
-        if not same_value(expected[name], found[name]):
-            return f"{name!r} was {_shown(expected[name])} and reads back as {_shown(found[name])}"
+        if before is _ABSENT or after is _ABSENT:
+            return Difference(what, "appears where it was not" if before is _ABSENT else "is not there when read back")
+        if not same_value(before, after):
+            return Difference(what, f"was {_shown(before)} and reads back as {_shown(after)}")
     return None
+
+
+_ABSENT = object()
 
 
 def _shown(value: Any) -> str:

@@ -15,6 +15,8 @@ def same_value(first: Any, second: Any) -> bool:
     A Python number, a NumPy scalar and an array without axes count the same, so do texts however an array holds them,
     and one not-a-number is as good as another.
     """
+    if isinstance(first, dict) and isinstance(second, dict):
+        return list(first) == list(second) and all(same_value(first[key], second[key]) for key in first)
     if any(value is None or isinstance(value, (str, dict)) for value in (first, second)):
         return type(first) is type(second) and bool(first == second)
     if isinstance(first, list) or isinstance(second, list):

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import molrec
-from molrec.cli import convert, forcefield, info, packing, plot, validate
+from molrec.cli import conformance, convert, forcefield, info, packing, plot, split, stats, validate, view
 
 __all__ = ["app"]
 
@@ -22,10 +22,14 @@ app = typer.Typer(
 app.command("convert")(convert.convert)
 app.command("info")(info.info)
 app.command("validate")(validate.validate)
+app.command("conformance")(conformance.conformance)
 app.command("pack")(packing.pack)
 app.command("unpack")(packing.unpack)
 app.command("repair")(packing.repair)
 app.command("plot")(plot.plot)
+app.command("view")(view.view)
+app.command("split")(split.split)
+app.command("stats")(stats.stats)
 app.add_typer(forcefield.forcefield)
 
 

@@ -129,8 +129,8 @@ def convert(
     """
     if len(paths) < 2:
         raise typer.BadParameter("give at least one input, and the output last", param_hint="IN... OUT")
-    from molrec.collection_conversion import names_collection
-    from molrec.collection_files import is_collection
+    from molrec.datasets.conversion import names_collection
+    from molrec.datasets.files import is_collection
     from molrec.interop.labelled_sources import is_database
 
     *inputs, output = paths
@@ -154,7 +154,7 @@ def convert(
     selection = parse_frames(frames)
 
     def to_collection(report: Report) -> Conversion:
-        from molrec.collection_conversion import convert_to_collection
+        from molrec.datasets.conversion import convert_to_collection
 
         _refuse(given, "a collection", "--profile", "--compression", "--forcefield", "--to")
         return convert_to_collection(
@@ -176,7 +176,7 @@ def convert(
         )
 
     def from_collection(report: Report) -> Conversion:
-        from molrec.collection_export import export_collection
+        from molrec.datasets.export import export_collection
 
         _refuse(given, "what comes out of a collection", *(name for name in given if name not in ("--indices", "--to")))
         return export_collection(
@@ -249,7 +249,7 @@ def _key_spec(
 def _indices(path: Path | None) -> list[int] | None:
     if path is None:
         return None
-    from molrec.collection_split import read_indices
+    from molrec.datasets.split import read_indices
 
     return [int(index) for index in read_indices(path)]
 

@@ -26,7 +26,7 @@ def info(
     as_json: Annotated[bool, typer.Option("--json", help="Print everything as JSON.")] = False,
 ) -> None:
     """Show what a record holds: sections, blocks, columns, sizes, cell, steps, meta; or what a collection holds."""
-    from molrec.collection_files import is_collection
+    from molrec.datasets.files import is_collection
 
     if is_collection(path):
         print_collection(path, as_json=as_json)

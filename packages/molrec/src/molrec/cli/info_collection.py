@@ -17,7 +17,7 @@ _LONGEST_VALUE = 60
 
 def print_collection(path: str, *, as_json: bool) -> None:
     """Print the facts about a collection, as a tree or as JSON."""
-    from molrec.collection_inspection import inspect_collection
+    from molrec.datasets.inspection import inspect_collection
 
     with progress_bar("reading records") as update:
         facts = inspect_collection(path, lambda done, total: update("reading records", done, total))

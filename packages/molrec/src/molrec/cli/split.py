@@ -11,7 +11,7 @@ import typer
 from molrec.cli.console import errors_in_one_line, print_json, progress_bar, stdout
 
 if TYPE_CHECKING:
-    from molrec.collection_split import Split
+    from molrec.datasets.split import Split
 
 __all__ = ["parse_fractions", "split"]
 
@@ -37,7 +37,7 @@ def split(
     as_json: Annotated[bool, typer.Option("--json", help="Print what was done as JSON.")] = False,
 ) -> None:
     """Divide a collection at random into parts, and write the records of each to an index file."""
-    from molrec.collection_split import split_collection, write_split
+    from molrec.datasets.split import split_collection, write_split
     from molrec.storage.lmdb.opening import open_collection
 
     shares = parse_fractions(fraction, fractions)

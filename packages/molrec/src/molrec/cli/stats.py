@@ -13,8 +13,8 @@ from molrec.cli.console import errors_in_one_line, print_json, progress_bar, std
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from molrec.collection_statistics import Statistics
-    from molrec.running_statistics import Spread
+    from molrec.datasets.running_statistics import Spread
+    from molrec.datasets.statistics import Statistics
 
 __all__ = ["stats"]
 
@@ -32,8 +32,8 @@ def stats(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a PNG that is there.")] = False,
 ) -> None:
     """Summarize the labelled structures of a collection: elements, energies, forces, reference energies, cells."""
-    from molrec.collection_split import read_indices
-    from molrec.collection_statistics import collect_statistics
+    from molrec.datasets.split import read_indices
+    from molrec.datasets.statistics import collect_statistics
     from molrec.storage.lmdb.opening import open_collection
     from molrec.storage.zarr.root import refuse_existing
 
@@ -47,7 +47,7 @@ def stats(
     else:
         _print(path, found)
     if plot is not None:
-        from molrec.collection_plotting import plot_histograms
+        from molrec.datasets.plotting import plot_histograms
 
         drawn = plot_histograms(found, plot, Path(path).name, overwrite=overwrite)
         (stderr() if as_json else stdout()).print(f"{plot}: {', '.join(drawn)}", markup=False)

@@ -38,6 +38,8 @@ EXTXYZ, TRAJ = "extxyz", "traj"
 
 _MALFORMED = "reject-malformed-source"
 _TRAJ_MAGIC = (b"- of UlmASE-Trajectory", b"AFFormatASE-Trajectory")
+#: Bytes of a second line after which a file that begins with a count is taken for XYZ.
+_LONG_COMMENT = 4096
 _XYZ_ATOM = re.compile(rb"\s*[A-Za-z0-9]+(\s+[-+0-9.eE]+){3}")
 #: What ASE knows of records through this library (`ase_molrec`).
 _OUR_PLUGIN = "mrec"
@@ -113,7 +115,10 @@ def _looks_like_xyz(head: bytes) -> bool:
     lines = head.split(b"\n", 3)
     if not lines[0].strip().isdigit() or len(lines) < 2:
         return False
-    return int(lines[0]) == 0 or (len(lines) > 2 and (b"Properties=" in lines[1] or bool(_XYZ_ATOM.match(lines[2]))))
+    if int(lines[0]) == 0 or b"Properties=" in lines[1]:
+        return True
+    # a comment may be longer than what is looked at
+    return bool(_XYZ_ATOM.match(lines[2])) if len(lines) > 2 else len(lines[1]) >= _LONG_COMMENT
 
 
 # -- reading --------------------------------------------------------------------------------------------------------

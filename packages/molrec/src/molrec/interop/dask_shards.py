@@ -17,7 +17,7 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, Self
@@ -25,9 +25,9 @@ from typing import Any, Protocol, Self
 from molrec.errors import MolrecError, SchemaError
 from molrec.storage.lmdb.shard_folder import ShardFolder
 
-__all__ = ["ShardTask", "write_shards"]
+__all__ = ["LOCAL", "ShardTask", "check_scheduler", "dask_client", "require_distributed", "write_shards"]
 
-_LOCAL = "local"
+LOCAL = "local"
 _MOST_INPUTS_NAMED = 5
 
 
@@ -89,7 +89,7 @@ def write_shards(
     """
     ordered = _ordered(tasks)
     count = len(ordered)
-    _check_scheduler(scheduler, workers)
+    check_scheduler(scheduler, workers)
     records = [0] * count
     failures: list[list[_Outcome]] = [[] for _ in ordered]
     done = 0
@@ -134,13 +134,18 @@ def _ordered(tasks: Sequence[ShardTask]) -> list[ShardTask]:
     return ordered
 
 
-def _check_scheduler(scheduler: str | None, workers: int | None) -> None:
-    if scheduler not in (None, _LOCAL) and "://" not in scheduler:
+def check_scheduler(scheduler: str | None, workers: int | None) -> None:
+    """Check who is to run tasks, and how many.
+
+    Raises:
+        SchemaError: No such scheduler, or a number of workers that means nothing (``reject-scheduler``).
+    """
+    if scheduler not in (None, LOCAL) and "://" not in scheduler:
         raise SchemaError(
             f"scheduler {scheduler!r} is no address such as tcp://127.0.0.1:8786; or say 'local', or None",
             "reject-scheduler",
         )
-    if workers is not None and (scheduler != _LOCAL or workers < 1):
+    if workers is not None and (scheduler != LOCAL or workers < 1):
         raise SchemaError(
             f"workers is the number of processes of scheduler='local', found {workers!r} for scheduler={scheduler!r}; "
             "a scheduler that is running has workers of its own",
@@ -279,27 +284,9 @@ class _Workers:
     """Workers of Dask."""
 
     def __init__(self, scheduler: str, workers: int) -> None:
-        distributed = _require_distributed()
         self._open = ExitStack()
-        local = scheduler == _LOCAL
-        try:
-            if local:
-                scheduler = self._open.enter_context(
-                    distributed.LocalCluster(
-                        n_workers=workers,
-                        threads_per_worker=1,
-                        # A mapped file counts as memory of its process, and is no reason to end it.
-                        memory_limit=0,
-                        # No dashboard; the server it would be on has a port in any case.
-                        scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-                    )
-                )
-            self._client = self._open.enter_context(distributed.Client(scheduler, set_as_default=False))
-            if local:
-                self._client.register_plugin(_deaf_to_interrupts(distributed))
-        except BaseException:
-            self._open.close()
-            raise
+        self._client = self._open.enter_context(dask_client(scheduler, workers))
+        distributed = require_distributed()
         self._completed = distributed.as_completed(loop=self._client.loop)
         self._attempts: dict[Any, _Attempt] = {}
 
@@ -343,6 +330,34 @@ class _Workers:
         self.close()
 
 
+@contextmanager
+def dask_client(scheduler: str, workers: int) -> Iterator[Any]:
+    """Yield a client of a scheduler, or of worker processes on this machine for ``local``, which end with it.
+
+    Raises:
+        ImportError: Dask is not installed.
+        OSError: The scheduler cannot be reached.
+    """
+    distributed = require_distributed()
+    local = scheduler == LOCAL
+    with ExitStack() as stack:
+        if local:
+            scheduler = stack.enter_context(
+                distributed.LocalCluster(
+                    n_workers=workers,
+                    threads_per_worker=1,
+                    # A mapped file counts as memory of its process, and is no reason to end it.
+                    memory_limit=0,
+                    # No dashboard; the server it would be on has a port in any case.
+                    scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+                )
+            )
+        client = stack.enter_context(distributed.Client(scheduler, set_as_default=False))
+        if local:
+            client.register_plugin(_deaf_to_interrupts(distributed))
+        yield client
+
+
 def _deaf_to_interrupts(distributed: Any) -> Any:
     """Return what leaves Ctrl-C, which reaches every process of a terminal, to the one that ends the others."""
 
@@ -354,7 +369,12 @@ def _deaf_to_interrupts(distributed: Any) -> Any:
     return DeafToInterrupts()
 
 
-def _require_distributed() -> Any:
+def require_distributed() -> Any:
+    """Return the module ``distributed``.
+
+    Raises:
+        ImportError: It is not installed.
+    """
     try:
         import distributed
     except ImportError as error:

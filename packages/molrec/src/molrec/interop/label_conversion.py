@@ -41,7 +41,7 @@ class LabelPlan:
         table: Place of every label.
         units: Quantity to unit.
         meta: Meta of the collection.
-        index: Keys that are columns of the index.
+        index: Columns of the index, and the keys of meta they hold.
         head: Head stated with every record, or None.
         most_atoms: Atoms of the largest structure.
         precision: Column of the block ``atoms`` to its precision.
@@ -50,7 +50,7 @@ class LabelPlan:
     table: LabelTable
     units: Mapping[str, str]
     meta: Mapping[str, Any]
-    index: tuple[str, ...]
+    index: Mapping[str, str]
     head: str | None
     most_atoms: int
     precision: Mapping[str, float] = field(default_factory=dict)
@@ -172,17 +172,9 @@ def plan_labels(
         SchemaError: A label cannot be held, or a precision names no column of reals.
     """
     table = LabelTable.from_survey(survey, key_spec)
-    documents = {place.key for place in table.documents.values()} | {place.key for place in table.steps.values()}
-    if index is None:
-        index = ["config_type", *([_HEAD] if head or _HEAD in documents else [])]
-        index += ["molecule_id"] if "molecule_id" in documents else []
-    for name in index:
-        if name not in documents and name not in ("config_type", *([_HEAD] if head else [])):
-            raise SchemaError(
-                f"no structure has {name!r}, which is to be a column of the index; there are "
-                f"{', '.join(sorted(documents))}",
-                "reject-index-column",
-            )
+    places = {label.key: document.key for label, document in table.documents.items()}
+    places |= {label.key: step.key for label, step in table.steps.items()}
+    columns_of_index = _columns_of_index(index, places, head)
     _note_properties(survey, key_spec, notes)
     columns = {name: place.dtype for place in table.columns.values() for name in place.columns}
     for column in precision or {}:
@@ -196,11 +188,29 @@ def plan_labels(
         table,
         units,
         {LABELS: table.to_document(), **meta},
-        tuple(index),
+        columns_of_index,
         head,
         survey.most_atoms,
         dict(precision or {}),
     )
+
+
+def _columns_of_index(index: Sequence[str] | None, places: Mapping[str, str], head: str | None) -> dict[str, str]:
+    """Return the columns of the index and the keys of meta they hold; a column may be named by a file's key, too."""
+    own = set(places.values())
+    always = {"config_type", *([_HEAD] if head else [])}
+    if index is None:
+        return {name: name for name in ("config_type", _HEAD, "molecule_id") if name in own or name in always}
+    columns: dict[str, str] = {}
+    for name in index:
+        if name not in own and name not in always and name not in places:
+            raise SchemaError(
+                f"no structure has {name!r}, which is to be a column of the index; there are "
+                f"{', '.join(sorted({*own, *places}))}",
+                "reject-index-column",
+            )
+        columns[name] = name if name in own or name in always else places[name]
+    return columns
 
 
 def _note_properties(survey: LabelSurvey, key_spec: KeySpecification, notes: Notes) -> None:

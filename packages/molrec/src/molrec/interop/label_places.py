@@ -18,6 +18,7 @@ a value is not what the place holds (an integer among reals, a label that is mis
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -41,6 +42,7 @@ LABELS, AS_READ, CONFIGURATION = "labels", "as_read", "configuration"
 _BLOCK = "atoms"
 _RULE = "reject-labels"
 _PREFIX = "xyz."
+_LONGEST_NAME = 200
 _FORCES = ("fx", "fy", "fz")
 #: Columns with a meaning that only the table above gives.
 _OWN_COLUMNS = frozenset(
@@ -314,10 +316,12 @@ class _Placing:
     @staticmethod
     def _escaped(key: str, taken: set[str]) -> str:
         escaped = _PREFIX + quote(key, safe="")
+        if len(escaped) > _LONGEST_NAME:
+            # the table holds the key itself
+            digest = hashlib.sha256(key.encode()).hexdigest()[:16]
+            escaped = f"{escaped[:_LONGEST_NAME]}.{digest}"
         while escaped in taken:
             escaped += "'"
-        if not _is_name(escaped):
-            raise SchemaError(f"the key {key[:40]!r}... is too long for a name", "reject-bad-name")
         return escaped
 
 

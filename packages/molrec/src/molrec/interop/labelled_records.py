@@ -16,6 +16,7 @@ import numpy as np
 from molrec.dtypes import STRING, Array, numpy_dtype
 from molrec.errors import FormatError, SchemaError
 from molrec.formats.documents import NotADocumentError, from_document, to_document
+from molrec.interop.cells import box_of_cell, cell_of_box
 from molrec.interop.label_places import AS_READ, ColumnPlace, LabelTable, StepPlace
 from molrec.interop.label_survey import Label, atom_labels, graph_labels
 from molrec.model.block import Block
@@ -175,24 +176,10 @@ def _spelled(raw: RawFrame, value: Any) -> str:
 
 def _box(raw: RawFrame, as_read: dict[str, Any]) -> Box | None:
     """Return the box; what a box cannot say of the cell, or of its periodicity, is noted."""
-    vectors = np.asarray(raw.cell, dtype=np.float64)
-    boundary = np.array(raw.pbc, dtype=np.bool_)
-    present = vectors.any(axis=1)
-    if not present.any() and not boundary.any():
-        return None
-    if present.all() and np.isfinite(vectors).all() and np.linalg.matrix_rank(vectors) == 3:
-        return Box(vectors.T, boundary=boundary)
-    as_read[_CELL], as_read[_PBC] = to_document(vectors), boundary.tolist()
-    completed = _completed(vectors) if np.isfinite(vectors).all() and present.any() else None
-    return None if completed is None else Box(completed.T, boundary=boundary & present)
-
-
-def _completed(vectors: Array) -> Array | None:
-    """Return a cell with unit vectors at right angles to those it has, None where those do not span a cell."""
-    from ase.cell import Cell
-
-    completed: Array = np.array(Cell(vectors).complete().array)
-    return completed if np.linalg.matrix_rank(completed) == 3 else None
+    box, is_exact = box_of_cell(raw.cell, raw.pbc)
+    if not is_exact:
+        as_read[_CELL], as_read[_PBC] = to_document(np.asarray(raw.cell, dtype=np.float64)), list(raw.pbc)
+    return box
 
 
 class StructureOfRecord:
@@ -253,7 +240,7 @@ class StructureOfRecord:
                 move_mask = array
             else:
                 parts[label.part][label.key] = array
-        numbers = _numbers(block)
+        numbers = block["atomic_number"].astype(np.int64)
         positions = np.column_stack([block[axis] for axis in "xyz"])
         # some key may ask for them
         parts["atom"].update(numbers=numbers, positions=positions)
@@ -315,35 +302,28 @@ def _read_column(block: Block, label: Label, place: ColumnPlace, as_read: Mappin
     return values.astype(np.dtype(dtype))
 
 
-def _numbers(block: Block) -> Array:
-    if "atomic_number" in block:
-        return block["atomic_number"].astype(np.int64)
-    from ase.data import atomic_numbers
-
-    return np.array([atomic_numbers[symbol] for symbol in block["element"].tolist()], dtype=np.int64)
-
-
 def _cell(box: Box | None, as_read: Mapping[str, Any]) -> tuple[Array, tuple[bool, bool, bool]]:
     if _CELL in as_read:
         first, second, third = (bool(flag) for flag in as_read[_PBC])
         cell: Array = from_document(as_read[_CELL])
         return cell, (first, second, third)
-    if box is None or not box.cell_defined:
-        return np.zeros((3, 3)), (False, False, False)
-    first, second, third = box.boundary.tolist()
-    return np.ascontiguousarray(box.vectors.T), (first, second, third)
+    return cell_of_box(box)
 
 
-def index_of_labels(names: Iterable[str]) -> dict[str, Callable[[WrittenRecord], Any]]:
+def index_of_labels(keys: Iterable[str] | Mapping[str, str]) -> dict[str, Callable[[WrittenRecord], Any]]:
     """Return index columns that look a key up in each record's meta, then in its frame's; null where it is in neither.
 
     A structure without a config type is of the type ``Default``.
+
+    Args:
+        keys: Keys, which name the columns too, or a mapping of columns to keys.
     """
-    return {name: partial(_indexed, name) for name in names}
+    named = keys if isinstance(keys, Mapping) else {key: key for key in keys}
+    return {name: partial(_indexed, key) for name, key in named.items()}
 
 
-def _indexed(name: str, record: WrittenRecord) -> Any:
-    value = record.meta.get(name)
+def _indexed(key: str, record: WrittenRecord) -> Any:
+    value = record.meta.get(key)
     if value is None and record.frame is not None:
-        value = record.frame.meta.get(name)
-    return "Default" if value is None and name == _CONFIG_TYPE.key else value
+        value = record.frame.meta.get(key)
+    return "Default" if value is None and key == _CONFIG_TYPE.key else value

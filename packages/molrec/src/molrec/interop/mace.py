@@ -63,10 +63,7 @@ class Configurations(Sequence[Configuration]):
         opened = open_collection(collection) if isinstance(collection, (str, os.PathLike)) else collection
         self._structures = Structures(opened)
         require_units(opened.units, self._structures.where)
-        table = self._structures.table
-        self.key_spec = (
-            KeySpecification(dict(table.graph_keys), dict(table.atom_keys)) if key_spec is None else key_spec
-        )
+        self.key_spec = self._structures.key_spec if key_spec is None else key_spec
         self.keys = ResolvedKeys(self.key_spec)
         self._head_name = head_name
         self._weights = dict(config_type_weights or {})
@@ -105,7 +102,7 @@ class Configurations(Sequence[Configuration]):
 
     def _built(self, number: int) -> tuple[RawFrame, Configuration]:
         record, ordinal = self._structures.record(number)
-        raw = self._structures.of(record, record.joined(ordinal), number)
+        raw = self._structures.of(record, ordinal, number)
         head = stated_head(record.meta) if self._head_name is None else self._head_name
         try:
             configuration = self._builder(_DEFAULT_HEAD if head is None else head).build(raw)

@@ -1,8 +1,7 @@
 """The labelled structures of a collection, each made when it is asked for.
 
 A collection converted from labelled structures says in its meta where each label is. Any other collection with atoms
-can be read too: every frame of its trajectories is a structure, ``pe`` and the forces are its labels under the default
-keys of `mace_core`, and what has no such name keeps its own.
+can be read too: every frame of its trajectories is a structure, by canonical names (`plain_structures`).
 """
 
 from __future__ import annotations
@@ -13,24 +12,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from molrec.errors import FormatError, SchemaError
-from molrec.interop.label_places import LABELS, ColumnPlace, LabelTable, StepPlace
-from molrec.interop.label_survey import Label
+from molrec.formats.notes import Notes
+from molrec.interop.label_places import LABELS, LabelTable
 from molrec.interop.labelled_records import StructureOfRecord
-from molrec.model.schema import SequenceSchema
+from molrec.interop.plain_structures import structure_of_frame
 
 if TYPE_CHECKING:
+    from mace_core.data import KeySpecification
     from mace_core.data.raw_frame import RawFrame
     from molrec.model.frame import Frame
 
-__all__ = ["Structures", "default_table"]
-
-_BLOCK = "atoms"
-_SHAPES = {"f64": (), "i64": (), "f64x3": (3,), "i64x3": (3,), "f64x6": (6,), "f64x9": (3, 3)}
-_DTYPES = {"string": "str", "bool": "bool", "f64": "float64"} | {
-    f"{letter}{bits}": f"{'int' if letter == 'i' else 'uint'}{bits}" for letter in "iu" for bits in (8, 16, 32, 64)
-}
-#: Columns that are the structure and no labels of it.
-_STRUCTURE = frozenset({"x", "y", "z", "atomic_number", "element"})
+__all__ = ["Structures", "require_units"]
 
 
 class Structures:
@@ -38,29 +30,37 @@ class Structures:
 
     Args:
         collection: An open collection, or several presented as one.
+        notes: Told what structures have no place for, in collections that say nothing of labels.
 
     Raises:
-        SchemaError: It has no block ``atoms`` with positions (``reject-not-atoms``).
+        SchemaError: It has no frames, so no structures (``reject-not-atoms``).
         FormatError: Its table of labels is damaged (``reject-labels``).
     """
 
-    def __init__(self, collection: Any) -> None:
+    def __init__(self, collection: Any, notes: Notes | None = None) -> None:
         self.collection = collection
         self.where = str(collection.path)
-        schema: SequenceSchema = collection.schema
+        self._notes = Notes() if notes is None else notes
         document = collection.meta.get(LABELS)
-        if _BLOCK not in schema.blocks or any(axis not in schema.blocks[_BLOCK].columns for axis in "xyz"):
+        self.table: LabelTable | None = None
+        if document is not None:
+            self.table = LabelTable.from_document(document, collection.schema, f"{self.where}: meta")
+            self._make = StructureOfRecord(self.table)
+        elif len(collection) and not collection.n_frames:
             raise SchemaError(
-                f"{self.where}: frames have no block {_BLOCK!r} with x, y and z; these are no structures",
-                "reject-not-atoms",
+                f"{self.where}: no record has a frame; a structure is a frame with atoms", "reject-not-atoms"
             )
-        if document is None:
-            self.table = default_table(schema)
-        else:
-            self.table = LabelTable.from_document(document, schema, f"{self.where}: meta")
-        self._make = StructureOfRecord(self.table)
         #: Signed, since a search for an integer among unsigned ones goes through reals.
         self._first_frame = collection.index["first_frame"].astype(np.int64)
+
+    @property
+    def key_spec(self) -> KeySpecification:
+        """Which key is which property, as the collection says, or by default."""
+        from mace_core.data import KeySpecification
+
+        if self.table is None:
+            return KeySpecification.from_defaults()
+        return KeySpecification(dict(self.table.graph_keys), dict(self.table.atom_keys))
 
     def __len__(self) -> int:
         return int(self.collection.n_frames)
@@ -77,14 +77,22 @@ class Structures:
 
         Raises:
             IndexError: No such structure.
-            FormatError: Its record is damaged.
+            FormatError: Its record is damaged, or is no structure (``reject-labels``).
         """
         record, ordinal = self.record(number)
-        return self.of(record, record.joined(ordinal), number)
+        return self.of(record, ordinal, number)
 
-    def of(self, record: Any, frame: Frame, number: int) -> RawFrame:
+    def of(self, record: Any, ordinal: int, number: int) -> RawFrame:
         """Return the structure of a record's frame."""
-        return self._make(frame, record.meta, number, f"{self.where}: record {record.number}")
+        where = f"{self.where}: record {record.number}"
+        frame: Frame = record.joined(ordinal)
+        if self.table is not None:
+            return self._make(frame, record.meta, number, where)
+        run = record.trajectory
+        place: dict[str, Any] = {} if run.times is None else {"time": np.float64(run.times[ordinal])}
+        if int(run.steps[ordinal]) != ordinal:
+            place["step"] = np.int64(run.steps[ordinal])
+        return structure_of_frame(frame, record.meta, number, place, self._notes, f"{where}, frame {ordinal}")
 
     def __iter__(self) -> Iterator[RawFrame]:
         return self.some(range(len(self)))
@@ -92,35 +100,6 @@ class Structures:
     def some(self, numbers: Iterable[int]) -> Iterator[RawFrame]:
         """Yield some structures in the order asked for."""
         return (self[number] for number in numbers)
-
-
-def default_table(schema: SequenceSchema) -> LabelTable:
-    """Return the table of a collection that states none: canonical names, else the default keys, else its own names."""
-    from mace_core.data import DefaultKeys, KeySpecification
-
-    spec = KeySpecification.from_defaults()
-    steps: dict[Label, StepPlace] = {}
-    for key, declared in schema.meta.items():
-        name = "energy" if key == "pe" else key
-        if declared.tag in _SHAPES:
-            label = Label("graph", spec.graph_keys.get(name, key))
-            steps[label] = StepPlace(key, declared.tag, _SHAPES[declared.tag])
-    columns: dict[Label, ColumnPlace] = {}
-    own = dict(schema.blocks[_BLOCK].columns)
-    for name in _STRUCTURE:
-        own.pop(name, None)
-    forces = [own.pop(name) for name in ("fx", "fy", "fz")] if {"fx", "fy", "fz"} <= own.keys() else []
-    if forces:
-        nullable = any(column.nullable for column in forces)
-        columns[Label("atom", DefaultKeys.FORCES.value)] = ColumnPlace(
-            ("fx", "fy", "fz"), "f64", "float64", (3,), nullable
-        )
-    for name, column in own.items():
-        dtype = _DTYPES.get(column.dtype)
-        if dtype is not None:
-            key = spec.atom_keys.get("charges" if name == "charge" else name, name)
-            columns[Label("atom", key)] = ColumnPlace((name,), column.dtype, dtype, column.trailing, column.nullable)
-    return LabelTable(spec.graph_keys, spec.atom_keys, steps, {}, columns)
 
 
 def require_units(units: dict[str, str], where: str) -> None:

@@ -424,7 +424,7 @@ class SequenceSchema:
                 raise SchemaError(f"{where}: nullable is true or false, found {nullable!r}", "reject-malformed-schema")
             trailing = declared.pop("trailing", [])
             if not isinstance(trailing, list):
-                raise SchemaError(f"{where}: trailing is a list, found {trailing!r}", "reject-malformed-schema")
+                raise SchemaError(f"{where}: trailing is a list, found {trailing!r}", "reject-trailing-shape")
             self.declare_column(name, column, declared.pop("dtype", None), trailing, nullable)
             precision = declared.pop("precision", None)
             if precision is not None:

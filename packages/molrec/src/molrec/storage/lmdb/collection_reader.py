@@ -11,6 +11,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import lmdb
 import numpy as np
 
 from molrec import typedjson
@@ -29,7 +30,7 @@ from molrec.model.schema import SequenceSchema
 from molrec.model.versions import forcefield_version
 from molrec.storage.lmdb import names
 from molrec.storage.lmdb.batch import BatchReader, Part
-from molrec.storage.lmdb.environment import CopiedValues, Environment, MappedValues, Values, open_environment
+from molrec.storage.lmdb.environment import CopiedValues, Environment, MappedValues, Values, damaged, open_environment
 from molrec.storage.lmdb.frame_bytes import decode_blocks, decode_frame
 from molrec.storage.lmdb.frame_places import FramePlaces
 from molrec.storage.lmdb.layout import HeaderReader
@@ -349,8 +350,11 @@ class Collection:
             return None
         environment = self._require_open()
         frames = self._first_frame[numbers].astype(np.int64)
-        with environment.begin() as transaction:
-            return places.batch(numbers, frames, columns, meta, environment.handle, transaction)
+        try:
+            with environment.begin() as transaction:
+                return places.batch(numbers, frames, columns, meta, environment.handle, transaction)
+        except lmdb.Error as error:
+            raise damaged(self.path, error) from error
 
     @cached_property
     def _places(self) -> FramePlaces | None:

@@ -9,10 +9,12 @@ stays true; after a fork the map is another one, and only its address is looked 
 from __future__ import annotations
 
 import math
+import os
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +24,7 @@ from molrec.dtypes import STRING, Array, numpy_dtype
 from molrec.errors import FormatError
 from molrec.storage.lmdb import names
 from molrec.storage.lmdb.environment import mapped_view
-from molrec.storage.lmdb.layout import ALIGNMENT, Layout
+from molrec.storage.lmdb.layout import ALIGNMENT, PlainColumns, PlainLayout
 from molrec.storage.lmdb.row_pointers import checked_flags, row_pointers
 from molrec.storage.lmdb.stored_run import Declared
 
@@ -63,6 +65,23 @@ class _Column:
         self.words_per_row = math.prod(pinned.trailing) * dtype.itemsize // self.word
 
 
+class _Tables(NamedTuple):
+    """By layout: rows of each block, offset of each column, offset of each mask (-1: no nulls)."""
+
+    rows: _Integers
+    offsets: _Integers
+    masks: _Integers
+
+
+class _Window(NamedTuple):
+    """The part of the map the known frames lie in, counted from the anchor."""
+
+    handle: lmdb.Environment
+    address: int
+    low: int
+    high: int
+
+
 @dataclass(slots=True)
 class _Request:
     """What a batch asks for, and where the layouts known so far have it."""
@@ -71,35 +90,29 @@ class _Request:
     #: By block: columns of one word and width, which go through one index.
     alike: dict[str, list[list[_Column]]]
     meta: list[str]
-    #: By layout: rows of each block, offset of each column, offset of each mask (-1: no nulls).
-    rows: _Integers = field(default_factory=lambda: np.zeros((0, 0), np.int64))
-    offsets: _Integers = field(default_factory=lambda: np.zeros((0, 0), np.int64))
-    masks: _Integers = field(default_factory=lambda: np.zeros((0, 0), np.int64))
+    tables: _Tables
 
-    def know(self, layouts: Sequence[Layout]) -> None:
-        """Look up what is asked for in layouts that are new."""
-        if len(self.rows) == len(layouts):
-            return
-        new = layouts[len(self.rows) :]
-        columns = [column for found in self.blocks.values() for column in found]
-        rows = [[_rows(layout, name) for name in self.blocks] for layout in new]
-        places = [[_place(layout, column) for column in columns] for layout in new]
-        self.rows = _grown(self.rows, rows, len(self.blocks))
-        self.offsets = _grown(self.offsets, [[offset for offset, _ in row] for row in places], len(columns))
-        self.masks = _grown(self.masks, [[mask for _, mask in row] for row in places], len(columns))
-
-
-def _rows(layout: Layout, name: str) -> int:
-    block = layout.blocks.get(name)
-    return 0 if block is None else block.rows
+    def know(self, layouts: Sequence[PlainLayout]) -> _Tables:
+        """Look up what is asked for in layouts that are new, and return the tables of all."""
+        known = len(self.tables.rows)
+        if known < len(layouts):
+            columns = [column for found in self.blocks.values() for column in found]
+            more = [dict(layout) for layout in layouts[known:]]
+            rows = [[layout[name][0] if name in layout else 0 for name in self.blocks] for layout in more]
+            places = [[_place(layout, column) for column in columns] for layout in more]
+            self.tables = _Tables(
+                _grown(self.tables.rows, rows, len(self.blocks)),
+                _grown(self.tables.offsets, [[offset for offset, _ in row] for row in places], len(columns)),
+                _grown(self.tables.masks, [[mask for _, mask in row] for row in places], len(columns)),
+            )
+        return self.tables
 
 
-def _place(layout: Layout, column: _Column) -> tuple[int, int]:
-    block = layout.blocks.get(column.block)
-    if block is None:
+def _place(layout: Mapping[str, tuple[int, PlainColumns]], column: _Column) -> tuple[int, int]:
+    found = layout.get(column.block)
+    if found is None:
         return 0, -1
-    found = block.columns[column.name]
-    return found.offset, -1 if found.mask is None else found.mask
+    return next((offset, mask) for name, offset, mask in found[1] if name == column.name)
 
 
 def _grown(table: _Integers, rows: list[list[int]], width: int) -> _Integers:
@@ -127,11 +140,14 @@ class FramePlaces:
             if tag not in ("json", "string"):
                 dtype, trailing = typedjson.series_column(tag)
                 self._meta[key] = np.zeros((n_frames, *trailing), numpy_dtype(dtype))
-        self._layouts: list[Layout] = []
-        self._numbers: dict[int, int] = {}
+        self._layouts: list[PlainLayout] = []
+        self._numbers: dict[PlainLayout, int] = {}
         self._requests: dict[tuple[Any, ...], _Request | None] = {}
         #: Places count from this frame's payload; the map, and where in it that payload is.
         self._anchor: int | None = None
+        #: Held while anything here is found out; renewed where a fork may have left it held.
+        self._lock = Lock()
+        self._process = os.getpid()
         self._map: lmdb.Environment | None = None
         self._address = 0
         self._low = self._high = 0
@@ -158,20 +174,32 @@ class FramePlaces:
         Raises:
             FormatError: A frame is refused.
         """
-        request = self._request(columns, meta)
-        if request is None:
-            return None
+        if self._process != os.getpid():
+            self._lock, self._process = Lock(), os.getpid()
+        with self._lock:
+            request = self._request(columns, meta)
+            if request is None or not self._know(records, frames, handle, transaction):
+                return None
+            tables = request.know(self._layouts)
+            window = _Window(handle, self._address, self._low, self._high)
+        return self._gathered(frames, request, tables, window)
+
+    def _know(
+        self,
+        records: Sequence[int],
+        frames: _Integers,
+        handle: lmdb.Environment,
+        transaction: lmdb.Transaction[memoryview],
+    ) -> bool:
+        """Find out about frames that are new, and return whether all of them are known now."""
         if self._map is not handle:
             self._find_anchor(handle, transaction)
         layouts = self._layout[frames]
-        if layouts.min() < 0:
-            for place in np.flatnonzero(layouts == _UNKNOWN).tolist():
-                self._learn(int(frames[place]), transaction, f"{self._where}: record {records[place]}")
-            layouts = self._layout[frames]
-            if layouts.min() < 0:
-                return None
-        request.know(self._layouts)
-        return self._gathered(frames, layouts, request)
+        if layouts.min() >= 0:
+            return True
+        for place in np.flatnonzero(layouts == _UNKNOWN).tolist():
+            self._learn(int(frames[place]), transaction, f"{self._where}: record {records[place]}")
+        return bool(self._layout[frames].min() >= 0)
 
     # -- what is asked for ------------------------------------------------------------------------------------------
 
@@ -209,16 +237,18 @@ class FramePlaces:
         # the columns of a block stand side by side in the tables
         for number, asked in enumerate(one for alike in blocks.values() for one in alike):
             asked.place = number
-        return _Request(blocks, {name: _alike(columns) for name, columns in blocks.items()}, keys)
+        empty = np.zeros((0, 0), np.int64)
+        alike = {name: _alike(columns) for name, columns in blocks.items()}
+        return _Request(blocks, alike, keys, _Tables(empty, empty, empty))
 
     # -- what is known ----------------------------------------------------------------------------------------------
 
     def _find_anchor(self, handle: lmdb.Environment, transaction: lmdb.Transaction[memoryview]) -> None:
-        self._map = handle
         if self._anchor is not None:
             value = transaction.get(names.frame_key(self._anchor))
             assert value is not None
             self._address = _address(value)
+        self._map = handle
 
     def _learn(self, number: int, transaction: lmdb.Transaction[memoryview], where: str) -> None:
         value = transaction.get(names.frame_key(number))
@@ -228,7 +258,8 @@ class FramePlaces:
         layout, rest, base = decoder.layout(value, where)
         stated = decoder.meta(rest, where)
         size = layout.end + -layout.end % ALIGNMENT
-        if base + size > len(value) or (id(layout) not in self._numbers and len(self._layouts) >= _MOST_LAYOUTS):
+        plain = layout.plain_places()
+        if base + size > len(value) or (plain not in self._numbers and len(self._layouts) >= _MOST_LAYOUTS):
             self._layout[number] = _NOT_KEPT
             return
         address = _address(value)
@@ -240,21 +271,22 @@ class FramePlaces:
         for key, values in self._meta.items():
             values[number] = stated[key]
         self._low, self._high = min(self._low, place), max(self._high, place + size)
-        if id(layout) not in self._numbers:
-            self._numbers[id(layout)] = len(self._layouts)
-            self._layouts.append(layout)
-        self._layout[number] = self._numbers[id(layout)]
+        if plain not in self._numbers:
+            # In this order: a fork in between may forget a layout, and never gives its number to another.
+            self._layouts.append(plain)
+            self._numbers[plain] = len(self._layouts) - 1
+        self._layout[number] = self._numbers[plain]
 
     # -- the batch --------------------------------------------------------------------------------------------------
 
-    def _gathered(self, frames: _Integers, layouts: npt.NDArray[np.int32], request: _Request) -> dict[str, Any]:
-        sizes = self._size[frames]
-        payload = self._payload(self._place[frames], sizes)
+    def _gathered(self, frames: _Integers, request: _Request, tables: _Tables, window: _Window) -> dict[str, Any]:
+        layouts, sizes = self._layout[frames], self._size[frames]
+        payload = _payload(window, self._place[frames], sizes)
         starts = np.cumsum(sizes) - sizes
-        offsets = request.offsets[layouts]
+        offsets = tables.offsets[layouts]
         batch: dict[str, Any] = {"/": np.arange(len(frames) + 1)}
         for place, (name, columns) in enumerate(request.blocks.items()):
-            rows = request.rows[layouts, place]
+            rows = tables.rows[layouts, place]
             batch[name] = pointers = row_pointers(rows)
             arrays: dict[str, Array] = {}
             for alike in request.alike[name]:
@@ -263,20 +295,20 @@ class FramePlaces:
                 values = arrays[column.key]
                 batch[column.key] = checked_flags(values, column.key, self._where) if column.is_flag else values
                 if column.nullable:
-                    mask = _mask(payload, starts, pointers, request.masks[layouts, column.place])
+                    mask = _mask(payload, starts, pointers, tables.masks[layouts, column.place])
                     batch[f"{column.key}/validity"] = checked_flags(mask, column.key, self._where)
         for key in request.meta:
             batch[f"meta/{key}"] = self._meta[key][frames]
         return batch
 
-    def _payload(self, places: _Integers, sizes: _Integers) -> npt.NDArray[np.uint8]:
-        """Return the payloads of frames end to end; each begins at a multiple of 8."""
-        assert self._map is not None
-        window = memoryview(mapped_view(self._map, self._address + self._low, self._high - self._low))
-        begins = places - self._low
-        ends = begins + sizes
-        pieces = [window[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
-        return np.frombuffer(bytearray().join(pieces), np.uint8)
+
+def _payload(window: _Window, places: _Integers, sizes: _Integers) -> npt.NDArray[np.uint8]:
+    """Return the payloads of frames end to end; each begins at a multiple of 8."""
+    view = memoryview(mapped_view(window.handle, window.address + window.low, window.high - window.low))
+    begins = places - window.low
+    ends = begins + sizes
+    pieces = [view[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+    return np.frombuffer(bytearray().join(pieces), np.uint8)
 
 
 def _address(value: memoryview) -> int:

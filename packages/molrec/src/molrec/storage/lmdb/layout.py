@@ -26,7 +26,18 @@ from molrec.model.references import check_target
 from molrec.precision import check_precision
 from molrec.vocabulary import check_canonical_declaration
 
-__all__ = ["ALIGNMENT", "BLOCKS_FIRST", "MAGIC", "PREFIX", "BlockLayout", "ColumnLayout", "HeaderReader", "Layout"]
+__all__ = [
+    "ALIGNMENT",
+    "BLOCKS_FIRST",
+    "MAGIC",
+    "PREFIX",
+    "BlockLayout",
+    "ColumnLayout",
+    "HeaderReader",
+    "Layout",
+    "PlainColumns",
+    "PlainLayout",
+]
 
 MAGIC = b"MRF1"
 #: Magic and header length.
@@ -147,12 +158,33 @@ def _plain_runs(block: BlockLayout) -> list[_Run] | None:
     return [(dtype, max(stop for _, _, stop in found), found) for dtype, found in spans.items()]
 
 
+#: Name, offset and offset of the mask (-1: no nulls) of columns of fixed size.
+type PlainColumns = tuple[tuple[str, int, int], ...]
+#: Blocks by name, with their rows and columns of fixed size.
+type PlainLayout = tuple[tuple[str, tuple[int, PlainColumns]], ...]
+
+
+def _plain_columns(block: BlockLayout) -> PlainColumns:
+    return tuple(
+        (column.name, column.offset, -1 if column.mask is None else column.mask)
+        for column in block.columns.values()
+        if column.strings is None
+    )
+
+
 @dataclass(slots=True)
 class Layout:
     """What a header says of its blocks, and the payload bytes they need."""
 
     blocks: dict[str, BlockLayout]
     end: int
+    _plain: PlainLayout | None = None
+
+    def plain_places(self) -> PlainLayout:
+        """Return where the columns of fixed size are: alike for all layouts that differ in nothing but texts."""
+        if self._plain is None:
+            self._plain = tuple((name, (block.rows, _plain_columns(block))) for name, block in self.blocks.items())
+        return self._plain
 
 
 class HeaderReader:

@@ -119,7 +119,7 @@ def read_frame_group(source: Source, path: str) -> Frame | None:
     where = f"{source.name}: {path}"
     attributes = group_attributes(document, where)
     blocks = read_block_groups(source, path, besides=("box",))
-    child = read_document(source, f"{path}/box")
+    child = _read_node(source, f"{path}/box")
     found = child is not None and child.get("node_type") == "group"
     box = read_box_group(source, f"{path}/box") if found else None
     frame = Frame._trusted(blocks, Meta.from_attributes(attributes, where), box)
@@ -135,11 +135,11 @@ def read_block_groups(source: Source, path: str, besides: Sequence[str] = ()) ->
     """Read every group below a path as a block, but for those of some names.
 
     Raises:
-        FormatError: A block breaks the format.
+        FormatError: A block breaks the format, or has lost its metadata (``reject-node-without-metadata``).
     """
     blocks: dict[str, Block] = {}
     for name in source.children(path):
-        child = read_document(source, f"{path}/{name}") if name not in besides else None
+        child = _read_node(source, f"{path}/{name}") if name not in (*besides, "zarr.json") else None
         if child is not None and child.get("node_type") == "group":
             blocks[name] = read_block_group(source, f"{path}/{name}", child)
     return blocks
@@ -232,19 +232,32 @@ def _arrays_below(source: Source, path: str) -> Iterator[tuple[str, ArrayReader]
     """Yield the arrays directly below a group; groups and foreign files are passed over.
 
     Raises:
+        FormatError: An array has lost its metadata (``reject-node-without-metadata``).
+    """
+    for name in source.children(path):
+        # Masks are found by themselves, whether or not the group they stand in has metadata.
+        if name in (_VALIDITY, "zarr.json"):
+            continue
+        inner = f"{path}/{name}"
+        document = _read_node(source, inner)
+        if document is not None and document.get("node_type") == "array":
+            yield name, ArrayReader(source, inner, read_array_layout(document, f"{source.name}: {inner}"))
+
+
+def _read_node(source: Source, path: str) -> dict[str, Any] | None:
+    """Return the ``zarr.json`` of a node, or None where there is no node.
+
+    Raises:
         FormatError: A folder with content lacks its metadata (``reject-node-without-metadata``), so what it held
             would silently be missing.
     """
-    for name in source.children(path):
-        inner = f"{path}/{name}"
-        document = read_document(source, inner)
-        if document is None and source.children(inner) and name != _VALIDITY:
-            raise FormatError(
-                f"{source.name}: {inner} holds data but no zarr.json; the array's metadata is lost",
-                "reject-node-without-metadata",
-            )
-        if document is not None and document.get("node_type") == "array":
-            yield name, ArrayReader(source, inner, read_array_layout(document, f"{source.name}: {inner}"))
+    document = read_document(source, path)
+    if document is None and source.children(path):
+        raise FormatError(
+            f"{source.name}: {path} holds data but no zarr.json; the metadata of the block, column or mask is lost",
+            "reject-node-without-metadata",
+        )
+    return document
 
 
 def _read_column(block: Block, name: str, array: ArrayReader) -> None:

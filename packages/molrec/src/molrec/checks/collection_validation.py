@@ -16,9 +16,8 @@ import lmdb
 import numpy as np
 
 from molrec import typedjson
-from molrec.collection_files import collection_files
-from molrec.collection_record_findings import RecordChecker, RecordSpan, error_found
-from molrec.content_findings import (
+from molrec.checks.collection_record_findings import RecordChecker, RecordSpan, error_found
+from molrec.checks.content_findings import (
     Found,
     TypeNames,
     image_findings,
@@ -29,9 +28,10 @@ from molrec.content_findings import (
     unit_findings,
     unresolved_findings,
 )
+from molrec.checks.frame_findings import composition_findings
+from molrec.checks.meta_findings import version_findings
+from molrec.datasets.files import collection_files
 from molrec.errors import FormatError, MolrecError
-from molrec.frame_findings import composition_findings
-from molrec.meta_findings import version_findings
 from molrec.model.collection import QUANTITIES, UNITS, check_prefix_sums, check_units, read_collection_meta
 from molrec.model.forcefield import ForceField
 from molrec.model.schema import SequenceSchema

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from molrec.content_findings import Found
+from molrec.checks.content_findings import Found
 from molrec.model.box import Box
 from molrec.storage.zarr.frame_group import boundary_is_default, origin_is_default
 

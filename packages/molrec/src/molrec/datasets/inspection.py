@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from molrec import typedjson
-from molrec.collection_chunks import ATOMS, count_present
-from molrec.collection_files import collection_files
+from molrec.datasets.chunks import ATOMS, count_present
+from molrec.datasets.files import collection_files
 from molrec.model.block import Block
 from molrec.model.collection import INDEX_COLUMNS
 from molrec.model.forcefield_section import ForceFieldSection

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import molrec
-from molrec.collection_files import is_collection, stored_bytes
 from molrec.conversion import Conversion, Report, is_record
+from molrec.datasets.files import is_collection, stored_bytes
+from molrec.datasets.record_copies import CopyJob, copy_collections, copy_records
 from molrec.errors import FormatError, SchemaError
 from molrec.formats.notes import Notes
 from molrec.interop.label_conversion import LabelShard, expecting, plan_labels, selected, survey_source
 from molrec.interop.label_survey import LabelSurvey
 from molrec.interop.labelled_sources import LabelledSource, is_database, labelled_source
-from molrec.record_copies import CopyJob, copy_collections, copy_records
 from molrec.storage.lmdb.shard_names import SUFFIX
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def convert_to_collection(
     target = Path(output)
     notes = Notes(strict=strict)
     select = _forwards(select)
-    paths = list(_with_folders(inputs))
+    paths = list(_with_folders(inputs, target))
     if not paths:
         raise FormatError(f"{', '.join(map(str, inputs))}: there is no record in it", "reject-no-frames")
     kinds = {_kind(path, source_format) for path in paths}
@@ -112,9 +112,9 @@ def convert_to_collection(
     key_spec = _key_spec() if key_spec is None else key_spec
     sources = _sources(paths, source_format, {} if head is None else {key_spec.graph_keys.get("head", "head"): head})
     stated = _units(units, sources)
-    labelled = _Labelled(sources, target, notes, select, overwrite=overwrite, report=report)
+    labelled = _Labelled(sources, target, notes, select, overwrite=overwrite, scheduler=scheduler, report=report)
     labelled.plan(stated, key_spec, head=head, index=index, precision=precision)
-    count = labelled.write_shards(shards, scheduler) if sharded else labelled.write()
+    count = labelled.write_shards(shards) if sharded else labelled.write()
     return Conversion(target, count, stored_bytes(target), tuple(notes))
 
 
@@ -128,15 +128,28 @@ def stage(report: Report | None, name: str) -> Any:
 _LABELS, _RECORDS, _COLLECTIONS = "labelled structures", "records", "collections"
 
 
-def _with_folders(inputs: Sequence[str | Path]) -> Iterator[str | Path]:
-    """Yield the inputs, the records in a folder that is none in its place."""
+def _with_folders(inputs: Sequence[str | Path], target: Path) -> Iterator[str | Path]:
+    """Yield the inputs, the records in a folder that is none in its place; an output in the folder is no input."""
     for given in inputs:
         path = Path(given)
-        if "://" in str(given) or not path.is_dir() or is_record(path) or is_collection(path):
+        if "://" in str(given) or not path.is_dir() or is_record(path):
             yield given
+            continue
+        inside = sorted(
+            entry for entry in path.iterdir() if not entry.name.startswith(".") and entry.resolve() != target.resolve()
+        )
+        records = [entry for entry in inside if entry.name.endswith((".mrec", ".mrec.zip"))]
+        collections = [entry for entry in inside if entry.name.endswith(SUFFIX)]
+        if records and collections:
+            raise SchemaError(
+                f"{path} holds records and collections, {records[0].name} and {collections[0].name} among them; name "
+                "the ones to convert",
+                _MIXED,
+            )
+        if records or not collections:
+            yield from records
         else:
-            inside = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
-            yield from (entry for entry in inside if entry.name.endswith((".mrec", ".mrec.zip")))
+            yield given
 
 
 def _kind(path: str | Path, source_format: str | None) -> str:
@@ -200,6 +213,7 @@ class _Labelled:
         select: slice,
         *,
         overwrite: bool,
+        scheduler: str | None,
         report: Report | None,
     ) -> None:
         self._sources = sources
@@ -207,6 +221,7 @@ class _Labelled:
         self._notes = notes
         self._select = select
         self._overwrite = overwrite
+        self._scheduler = scheduler
         self._report = report
         self._counts: list[int] = []
         self._survey = self._surveyed()
@@ -216,8 +231,7 @@ class _Labelled:
         progress = stage(self._report, "surveying")
         whole = LabelSurvey()
         if self._select == slice(None):
-            for source in self._sources:
-                survey = survey_source(source)
+            for survey in self._surveys(progress):
                 self._counts.append(survey.frames)
                 whole.merge(survey)
                 progress(whole.frames, None)
@@ -229,6 +243,13 @@ class _Labelled:
             names = ", ".join(str(source.path) for source in self._sources)
             raise FormatError(f"{names}: no structure is left to convert", "reject-no-frames")
         return whole
+
+    def _surveys(self, progress: Any) -> Iterable[LabelSurvey]:
+        if self._scheduler is None:
+            return (survey_source(source) for source in self._sources)
+        from molrec.interop.dask_surveys import survey_sources
+
+        return survey_sources(self._sources, self._scheduler, progress)
 
     def plan(
         self,
@@ -269,7 +290,7 @@ class _Labelled:
             progress=lambda done, _: progress(done, total),
         )
 
-    def write_shards(self, shards: int | None, scheduler: str | None) -> int:
+    def write_shards(self, shards: int | None) -> int:
         """Write several files, each a run of the inputs, balanced by structures."""
         from molrec.interop.dask_shards import write_shards
 
@@ -281,7 +302,7 @@ class _Labelled:
             for number, part in enumerate(parts)
         ]
         written = stage(self._report, "writing shards")
-        write_shards(tasks, self._target, scheduler=scheduler, overwrite=self._overwrite, progress=written)
+        write_shards(tasks, self._target, scheduler=self._scheduler, overwrite=self._overwrite, progress=written)
         return self._survey.frames
 
 

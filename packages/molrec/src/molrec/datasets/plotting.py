@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from molrec.collection_statistics import Statistics
+from molrec.datasets.running_statistics import Histogram
+from molrec.datasets.statistics import Statistics
 from molrec.errors import SchemaError
 from molrec.plotting import new_figure, save_figure
-from molrec.running_statistics import Histogram
 from molrec.storage.zarr.root import refuse_existing
 
 __all__ = ["plot_histograms"]

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from molrec.datasets.stated_words import CONFIG_TYPE, HEAD, StatedWords
 from molrec.dtypes import STRING, Array
 from molrec.formats.elements import symbols_of
 from molrec.model.schema import BlockSchema
-from molrec.stated_words import CONFIG_TYPE, HEAD, StatedWords
 from molrec.storage.lmdb.collection_reader import Collection, CollectionRecord
 
 __all__ = ["ATOMS", "ENERGY", "FORCES", "NO_CELL", "Chunk", "count_present", "read_chunks"]

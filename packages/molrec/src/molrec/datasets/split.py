@@ -19,9 +19,9 @@ import numpy as np
 import numpy.typing as npt
 
 from molrec import typedjson
+from molrec.datasets.group_drawing import closest_draw
+from molrec.datasets.stated_words import CONFIG_TYPE, ISOLATED_ATOM, StatedWords
 from molrec.errors import FormatError, SchemaError
-from molrec.group_drawing import closest_draw
-from molrec.stated_words import CONFIG_TYPE, ISOLATED_ATOM, StatedWords
 from molrec.storage.lmdb.collection_reader import Collection
 from molrec.storage.zarr.root import refuse_existing
 

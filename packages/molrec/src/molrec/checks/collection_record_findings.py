@@ -1,8 +1,7 @@
 """What a validator finds in the records of a collection's file, value by value and record by record.
 
-`molrec.collection_validation` asks here; a finding is a tuple of rule, place, severity and message. What a reader would
-refuse is found by asking the very functions that read; the clauses stand in ``docs/spec/collection.md`` and
-``lmdb.md``.
+`collection_validation` asks here; a finding is a tuple of rule, place, severity and message. What a reader would refuse
+is found by asking the very functions that read; the clauses stand in ``docs/spec/collection.md`` and ``lmdb.md``.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from molrec import typedjson
-from molrec.collection_header_findings import box_form_findings, tag_findings
-from molrec.content_findings import (
+from molrec.checks.collection_header_findings import box_form_findings, tag_findings
+from molrec.checks.content_findings import (
     Found,
     TypeNames,
     image_findings,
@@ -24,8 +23,8 @@ from molrec.content_findings import (
     off_grid_rows,
     word_findings,
 )
+from molrec.checks.frame_findings import composition_findings, flat_cell_findings
 from molrec.errors import FormatError, MolrecError
-from molrec.frame_findings import composition_findings, flat_cell_findings
 from molrec.model.block import Block
 from molrec.model.box import Box
 from molrec.model.collection import check_joined, check_record_meta, joined_frame

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from molrec.collection_chunks import ENERGY, FORCES, Chunk, count_present, read_chunks
+from molrec.datasets.chunks import ENERGY, FORCES, Chunk, count_present, read_chunks
+from molrec.datasets.reference_energies import ReferenceEnergies, ReferenceEnergyFit
+from molrec.datasets.running_statistics import Histogram, RunningHistogram, Spread, histogram, spread
+from molrec.datasets.stated_words import ISOLATED_ATOM
 from molrec.dtypes import Array
 from molrec.formats.elements import SYMBOLS
-from molrec.reference_energies import ReferenceEnergies, ReferenceEnergyFit
-from molrec.running_statistics import Histogram, RunningHistogram, Spread, histogram, spread
-from molrec.stated_words import ISOLATED_ATOM
 from molrec.storage.lmdb.collection_reader import Collection
 
 __all__ = ["ElementCount", "ForceStatistics", "Labelled", "Statistics", "collect_statistics"]

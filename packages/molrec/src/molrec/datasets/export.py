@@ -13,20 +13,21 @@ from itertools import repeat
 from pathlib import Path
 from typing import Any
 
-from molrec.collection_conversion import stage
-from molrec.collection_files import stored_bytes
 from molrec.conversion import Conversion, RecordOutput, Report, names_record
 from molrec.conversion import stored_bytes as record_bytes
+from molrec.datasets.conversion import stage
+from molrec.datasets.files import stored_bytes
+from molrec.datasets.record_copies import chosen
 from molrec.errors import SchemaError
 from molrec.formats.compressed import open_binary
 from molrec.formats.notes import Notes
 from molrec.formats.registry import formats
 from molrec.formats.series import Progress, TimedFrame
-from molrec.interop.structures import Structures
+from molrec.interop.labelled_sources import LabelledSource
+from molrec.interop.structures import Structures, require_units
 from molrec.model.collection import UNITS
 from molrec.model.frame import Frame
 from molrec.model.schema import SequenceSchema
-from molrec.record_copies import chosen
 from molrec.storage.lmdb.opening import open_collection
 from molrec.storage.zarr.record import write_record
 
@@ -84,13 +85,20 @@ def export_collection(
                 f"{target}: a collection is written as extended XYZ, not as {found.name}; name it *.xyz",
                 "reject-unknown-format",
             )
-        count = _extended_xyz(Structures(collection), _frames(collection, numbers), target, notes, report)
+        structures = Structures(collection, notes)
+        if structures.table is None:
+            require_units(collection.units, structures.where)
+        frames = _frames(collection, numbers, notes)
+        count = _extended_xyz(structures, frames, target, notes, report)
     return Conversion(target, count, stored_bytes(target), tuple(notes))
 
 
-def _frames(collection: Any, numbers: Sequence[int]) -> list[int]:
-    """Return the numbers of the frames of records."""
+def _frames(collection: Any, numbers: Sequence[int], notes: Notes) -> list[int]:
+    """Return the numbers of the frames of records; a record without frames has none to give."""
     firsts, counts = collection.index["first_frame"], collection.index["n_frames"]
+    for number in numbers:
+        if not counts[number]:
+            notes.lost("record without frames", "is left out; a structure is a frame")
     return [
         frame for number in numbers for frame in range(int(firsts[number]), int(firsts[number]) + int(counts[number]))
     ]
@@ -99,7 +107,6 @@ def _frames(collection: Any, numbers: Sequence[int]) -> list[int]:
 def _extended_xyz(
     structures: Structures, numbers: Sequence[int], target: Path, notes: Notes, report: Report | None
 ) -> int:
-    from mace_core.data.errors import DataError
     from mace_core.data.extxyz_writer import frame_text
 
     # the suffix stays last, where it chooses the compression
@@ -109,30 +116,34 @@ def _extended_xyz(
     try:
         with open_binary(temporary, "wb") as file:
             for done, raw in enumerate(structures.some(numbers), start=1):
-                try:
-                    file.write(frame_text(raw).encode())
-                except DataError as error:
-                    raise SchemaError(f"{structures.where}: {error}", "reject-foreign-write") from error
+                file.write(frame_text(raw, lambda name, what: _note_unsayable(notes, name, what)).encode())
                 progress(done, len(numbers))
-        _compare(structures, numbers, temporary, notes, report)
+        # what structures have no place for was noted while they were written
+        _compare(Structures(structures.collection), numbers, temporary, notes, report)
         temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
     return len(numbers)
 
 
+def _note_unsayable(notes: Notes, name: str, what: str) -> None:
+    notes.lost(f"label {name!r}", f"is left out; extended XYZ has no text for a {what}")
+
+
 def _compare(structures: Structures, numbers: Sequence[int], path: Path, notes: Notes, report: Report | None) -> None:
-    """Read a file back and note what did not come through."""
+    """Read a file back and note what did not come through, each label once with the first structure it is seen in."""
     from mace_core.data.extxyz_writer import first_difference
-    from molrec.interop.labelled_sources import LabelledSource
 
     progress = stage(report, "comparing")
     found: Iterator[Any] = LabelledSource(path, "extxyz").structures() if numbers else iter(())
+    unsayable = {note.subject.removeprefix("label ") for note in notes if note.subject.startswith("label ")}
+    seen: set[str] = set()
     for done, (raw, back) in enumerate(zip(structures.some(numbers), found, strict=True), start=1):
-        difference = first_difference(raw, back)
-        if difference is not None:
-            what, _, how = difference.partition(" ")
-            notes.lost(f"{what} as extended XYZ", f"{how}, first in structure {done - 1}")
+        difference = first_difference(raw, back, besides=seen | unsayable)
+        while difference is not None:
+            seen.add(difference.what)
+            notes.lost(f"label {difference.what}", f"{difference.how}, first in structure {done - 1}")
+            difference = first_difference(raw, back, besides=seen | unsayable)
         progress(done, len(numbers))
 
 

@@ -1,14 +1,15 @@
 """What a validator finds in observables, metrics and the documents of status and method.
 
-`molrec.validation` asks here; a finding is a tuple of rule, place, severity and message. The clauses stand in
+`molrec.checks.validation` asks here; a finding is a tuple of rule, place, severity and message. The clauses stand in
 ``docs/spec/observables.md``, ``metrics.md`` and ``status-and-method.md``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
+from molrec.checks.content_findings import Found, unknown_unit_findings
+from molrec.checks.store_findings import unknown_findings
 from molrec.dtypes import identical
 from molrec.errors import FormatError, SchemaError
 from molrec.model.metrics import MetricSeries, build_series
@@ -22,8 +23,6 @@ from molrec.storage.zarr.sources import Source, read_document
 from molrec.storage.zarr.trajectory_reader import TrajectoryReader
 
 __all__ = ["document_findings", "metrics_findings", "observables_findings"]
-
-type Found = tuple[str, str, Literal["error", "warning", "info"], str]
 
 
 def document_findings(source: Source, name: str) -> Iterator[Found]:
@@ -52,10 +51,12 @@ def observables_findings(source: Source) -> Iterator[Found]:
         except FormatError as error:
             yield error.rule, f"{OBSERVABLES}/{name}", "error", error.message
     yield from _axes(reader)
+    for name in reader:
+        unit = reader.describe(name).get("unit")
+        if unit:
+            yield from unknown_unit_findings(f"{OBSERVABLES}/{name}", {"values": unit})
     yield from _lengths(source, reader)
-    for name in source.children(OBSERVABLES):
-        if name not in ("meta", *reader) and read_document(source, f"{OBSERVABLES}/{name}") is not None:
-            yield "unknown-node", f"{OBSERVABLES}/{name}", "info", "not described; it is preserved and not read"
+    yield from unknown_findings(source, OBSERVABLES, {"meta", *reader})
 
 
 def _axes(reader: ObservablesReader) -> Iterator[Found]:
@@ -123,7 +124,10 @@ def metrics_findings(source: Source) -> Iterator[Found]:
     if reader.mark != reader.catalog.mark or not reader.is_dense:
         yield "open-metrics", METRICS, "info", "events stand in the log only: a writer is at work or did not close it"
     if reader.is_dense:
-        yield from _log_against_arrays(source, reader, sound)
+        try:
+            yield from _log_against_arrays(source, reader, sound)
+        except FormatError as error:
+            yield error.rule, LOG, "error", error.message
 
 
 def _log_against_arrays(source: Source, reader: MetricsReader, sound: dict[str, MetricSeries]) -> Iterator[Found]:

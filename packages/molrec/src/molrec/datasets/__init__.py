@@ -1,0 +1,1 @@
+"""Collections as data sets: made from files, given back, split, summarized, looked into."""
