@@ -258,12 +258,14 @@ class _Placing:
         from mace_core.data.resolved_keys import CONFIG_TYPE, CONFIG_WEIGHT
 
         name = self._property(label)
-        wanted = "pe" if name == "energy" else name or label.key
+        wanted = name or label.key
+        if name == "energy" and _step_tag(seen, "pe") == "f64":
+            wanted = "pe"
         tag = None if label.key == CONFIG_TYPE else _step_tag(seen, wanted)
         weighs = label.key == CONFIG_WEIGHT or label.key in self._keys.weights
         if tag is None or not (name is not None or weighs or seen.count == self._survey.frames):
             return DocumentPlace(self._free_key(wanted, label.key))
-        return StepPlace(self._free_key(wanted, label.key, name == "energy"), tag, seen.shape)
+        return StepPlace(self._free_key(wanted, label.key, canonical=name == "energy"), tag, seen.shape)
 
     def _place_of_column(self, label: Label, seen: Seen) -> ColumnPlace:
         shape = seen.shape

@@ -284,9 +284,10 @@ def _read_column(block: Block, label: Label, place: ColumnPlace, as_read: Mappin
     dtype = place.file_dtype
     if key in as_read:
         stated = as_read[key]
-        if not isinstance(stated, str):
-            array: Array | None = from_document(stated)
-            return None if array is None else array.astype(object) if array.dtype.kind in "UT" else array
+        if isinstance(stated, dict):
+            return _array_of_document(stated)
+        if stated is None:
+            return None
         dtype = stated
     mask = block.validity(place.columns[0])
     if mask is not None and mask.size and not mask.any():
@@ -300,6 +301,17 @@ def _read_column(block: Block, label: Label, place: ColumnPlace, as_read: Mappin
         texts[...] = values.tolist()
         return texts
     return values.astype(np.dtype(dtype))
+
+
+def _array_of_document(document: dict[str, Any]) -> Array:
+    match document:
+        case {"__ndarray__": [list(shape), "str", list(texts)]}:
+            # an array of NumPy's own texts would lose NULs at their ends
+            found = np.empty(len(texts), dtype=object)
+            found[:] = texts
+            return found.reshape(shape)
+    array: Array = from_document(document)
+    return array
 
 
 def _cell(box: Box | None, as_read: Mapping[str, Any]) -> tuple[Array, tuple[bool, bool, bool]]:
