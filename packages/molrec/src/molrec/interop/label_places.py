@@ -276,7 +276,6 @@ class _Placing:
             raise SchemaError(
                 f"labels {label.key!r} of atoms are {file_dtype}, which a column does not hold", "reject-labels"
             )
-        nullable = seen.count < self._survey.frames or not _all_held(seen, shape, dtype)
         name = self._property(label)
         columns: tuple[str, ...]
         if name == "forces" and shape == (3,) and numpy_dtype(dtype).kind in "fiu" and self._free(_FORCES):
@@ -288,6 +287,7 @@ class _Placing:
         else:
             columns = (self._free_column(name or label.key, label.key, dtype, shape),)
         self._taken_columns.update(columns)
+        nullable = seen.count < self._survey.frames or not _all_held(seen, shape, dtype)
         return ColumnPlace(columns, dtype, file_dtype, shape, nullable)
 
     def _free(self, columns: tuple[str, ...]) -> bool:
@@ -351,10 +351,9 @@ def _step_tag(seen: Seen, key: str) -> str | None:
 
 def _all_held(seen: Seen, shape: tuple[int, ...], dtype: str) -> bool:
     """Whether a column holds whatever was seen, as far as the kinds tell."""
-    if len(seen.kinds) == 1:
-        return True
-    exact = {name for name in _EXACT_IN_F64 if dtype == "f64"}
-    return all(kind.shape == shape and kind.dtype in exact for kind in seen.kinds)
+    if dtype != "f64":
+        return len(seen.kinds) == 1
+    return all(kind.shape == shape and kind.dtype in _EXACT_IN_F64 for kind in seen.kinds)
 
 
 def _common_dtype(found: list[str], most: str) -> str:

@@ -145,7 +145,12 @@ def _held_column(array: Array, place: ColumnPlace) -> Array | None:
     if array.dtype.kind not in "fiu" or dtype.kind != "f":
         return None
     held: Array = array.astype(dtype)
-    return held if array.dtype.kind == "f" or np.array_equal(held.astype(array.dtype), array) else None
+    return held if array.dtype.kind == "f" or _exact_in_f64(array) else None
+
+
+def _exact_in_f64(integers: Array) -> bool:
+    least, most = (integers.min(), integers.max()) if integers.size else (0, 0)
+    return -(2**53) <= int(least) and int(most) <= 2**53
 
 
 def _dtype_name(array: Array) -> str:
