@@ -150,7 +150,7 @@ def _held_column(array: Array, place: ColumnPlace) -> Array | None:
 
 def _exact_in_f64(integers: Array) -> bool:
     least, most = (integers.min(), integers.max()) if integers.size else (0, 0)
-    return -(2**53) <= int(least) and int(most) <= 2**53
+    return int(least) >= -(2**53) and int(most) <= 2**53
 
 
 def _dtype_name(array: Array) -> str:

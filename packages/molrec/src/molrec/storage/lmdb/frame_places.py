@@ -11,8 +11,9 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,7 +25,7 @@ from molrec.dtypes import STRING, Array, numpy_dtype
 from molrec.errors import FormatError
 from molrec.storage.lmdb import names
 from molrec.storage.lmdb.environment import mapped_view
-from molrec.storage.lmdb.layout import ALIGNMENT, PlainColumns, PlainLayout
+from molrec.storage.lmdb.layout import ALIGNMENT, Layout, PlainColumns, PlainLayout
 from molrec.storage.lmdb.row_pointers import checked_flags, row_pointers
 from molrec.storage.lmdb.stored_run import Declared
 
@@ -197,8 +198,13 @@ class FramePlaces:
         layouts = self._layout[frames]
         if layouts.min() >= 0:
             return True
-        for place in np.flatnonzero(layouts == _UNKNOWN).tolist():
-            self._learn(int(frames[place]), transaction, f"{self._where}: record {records[place]}")
+        unknown = np.flatnonzero(layouts == _UNKNOWN)
+        try:
+            self._learn(frames[unknown].tolist(), repeat(""), transaction)
+        except FormatError:
+            # once more, with names for the message
+            places = (f"{self._where}: record {records[place]}" for place in unknown.tolist())
+            self._learn(frames[unknown].tolist(), places, transaction)
         return bool(self._layout[frames].min() >= 0)
 
     # -- what is asked for ------------------------------------------------------------------------------------------
@@ -250,32 +256,50 @@ class FramePlaces:
             self._address = _address(value)
         self._map = handle
 
-    def _learn(self, number: int, transaction: lmdb.Transaction[memoryview], where: str) -> None:
-        value = transaction.get(names.frame_key(number))
-        if value is None:
-            raise FormatError(f"{where}: frame 0 is not there", "reject-missing-key")
+    def _learn(self, frames: Sequence[int], names_of: Iterable[str], transaction: lmdb.Transaction[memoryview]) -> None:
+        """Read the headers of frames and keep what they say; nothing is kept where one is refused."""
         decoder = self._declared.decoder
-        layout, rest, base = decoder.layout(value, where)
-        stated = decoder.meta(rest, where)
-        size = layout.end + -layout.end % ALIGNMENT
-        plain = layout.plain_places()
-        if base + size > len(value) or (plain not in self._numbers and len(self._layouts) >= _MOST_LAYOUTS):
-            self._layout[number] = _NOT_KEPT
-            return
-        address = _address(value)
-        if self._anchor is None:
-            self._anchor, self._address = number, address
-        place = address + base - self._address
-        self._place[number] = place
-        self._size[number] = size
-        for key, values in self._meta.items():
-            values[number] = stated[key]
-        self._low, self._high = min(self._low, place), max(self._high, place + size)
-        if plain not in self._numbers:
-            # In this order: a fork in between may forget a layout, and never gives its number to another.
-            self._layouts.append(plain)
-            self._numbers[plain] = len(self._layouts) - 1
-        self._layout[number] = self._numbers[plain]
+        layouts: list[int] = []
+        places: list[int] = []
+        sizes: list[int] = []
+        values: dict[str, list[Any]] = {key: [] for key in self._meta}
+        for number, where in zip(frames, names_of, strict=False):
+            value = transaction.get(names.frame_key(number))
+            if value is None:
+                raise FormatError(f"{where}: frame 0 is not there", "reject-missing-key")
+            layout, rest, base = decoder.layout(value, where)
+            stated = decoder.meta(rest, where)
+            size = layout.end + -layout.end % ALIGNMENT
+            address = _address(value)
+            if self._anchor is None:
+                self._anchor, self._address = number, address
+            layouts.append(self._number_of(layout) if base + size <= len(value) else _NOT_KEPT)
+            places.append(address + base - self._address)
+            sizes.append(size)
+            for key, kept in values.items():
+                kept.append(stated[key])
+        self._place[frames], self._size[frames] = places, sizes
+        for key, kept in values.items():
+            self._meta[key][frames] = kept
+        for place, size, layout_number in zip(places, sizes, layouts, strict=True):
+            if layout_number >= 0:
+                self._low, self._high = min(self._low, place), max(self._high, place + size)
+        # last, since it says that the rest is there
+        self._layout[frames] = layouts
+
+    def _number_of(self, layout: Layout) -> int:
+        """Return the number of a layout; layouts that differ in nothing but texts have one."""
+        if layout.number is None:
+            plain = layout.plain_places()
+            number = self._numbers.get(plain)
+            if number is None:
+                if len(self._layouts) >= _MOST_LAYOUTS:
+                    return _NOT_KEPT
+                # In this order: a fork in between may forget a layout, and never gives its number to another.
+                self._layouts.append(plain)
+                number = self._numbers[plain] = len(self._layouts) - 1
+            layout.number = number
+        return layout.number
 
     # -- the batch --------------------------------------------------------------------------------------------------
 

@@ -178,13 +178,12 @@ class Layout:
 
     blocks: dict[str, BlockLayout]
     end: int
-    _plain: PlainLayout | None = None
+    #: What whoever remembers frames of one file calls it.
+    number: int | None = None
 
     def plain_places(self) -> PlainLayout:
         """Return where the columns of fixed size are: alike for all layouts that differ in nothing but texts."""
-        if self._plain is None:
-            self._plain = tuple((name, (block.rows, _plain_columns(block))) for name, block in self.blocks.items())
-        return self._plain
+        return tuple((name, (block.rows, _plain_columns(block))) for name, block in self.blocks.items())
 
 
 class HeaderReader:
