@@ -128,7 +128,7 @@ class _Bench:
         return self._store
 
     def read(self, name: str, seed: int) -> None:
-        """Take one repetition of reading: single structures and batches, in an order drawn anew."""
+        """Take one repetition of reading: single structures and batches, in an order drawn anew, then batches again."""
         store, result = self._opened(name), self.results[name]
         order = np.random.default_rng(seed).permutation(len(self.structures)).tolist()
         glance = _seconds(lambda: _singles(store, order[:BATCH])) / BATCH
@@ -136,6 +136,8 @@ class _Bench:
         singles, batched = order[: _SINGLES // share], order[: _BATCHED // share]
         result.add("single", _seconds(lambda: _singles(store, singles)) / len(singles))
         result.add("batch", _seconds(lambda: _batches(store, batched)) / len(batched))
+        again = np.random.default_rng(seed + 1).permutation(batched).tolist()
+        result.add("again", _seconds(lambda: _batches(store, again)) / len(again))
 
     def close(self) -> None:
         """Let go of what is open."""
@@ -233,6 +235,7 @@ _HEADINGS = (
     "open ms",
     "single reads/s",
     f"in batches of {BATCH}, /s",
+    "read again, /s",
     "DataLoader epoch, /s",
 )
 
@@ -249,7 +252,7 @@ def rows(found: Collections) -> list[tuple[str, ...]]:
                 f"{result.bytes_per_atom:.1f}",
                 _rate(result.median("write")),
                 "" if opened is None else f"{1e3 * opened:,.1f}",
-                *(_rate(result.median(what)) for what in ("single", "batch", "epoch")),
+                *(_rate(result.median(what)) for what in ("single", "batch", "again", "epoch")),
             )
         )
     return table

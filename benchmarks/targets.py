@@ -38,7 +38,8 @@ _REFERENCE_ATOMS = 3000
 #: What is said of a collection, the operation, the other format, least ratio.
 _COLLECTIONS = (
     ("single random reads", "single", COLLECTION_REFERENCE, 30.0),
-    (f"shuffled batches of {BATCH}", "batch", ATOMPACK, 1.0),
+    (f"shuffled batches of {BATCH}, first reading", "batch", ATOMPACK, 1.0),
+    (f"shuffled batches of {BATCH}, read again", "again", ATOMPACK, 1.0),
     ("writing", "write", COLLECTION_REFERENCE, 10.0),
 )
 _MOST_OPEN_SECONDS, _MOST_IMPORT_SECONDS, _MOST_SMALL_BYTES = 5e-3, 0.3, 12 * 1024
