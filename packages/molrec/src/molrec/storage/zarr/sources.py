@@ -91,8 +91,11 @@ class DirectorySource(Source):
         file = _open_regular(self._prefix + path)
         if file is None:
             return None
-        with os.fdopen(file, "rb") as opened:
-            return opened.read()
+        try:
+            with open(file, "rb", closefd=False) as opened:
+                return opened.read()
+        finally:
+            os.close(file)
 
     @override
     def get_range(self, path: str, start: int, length: int) -> Buffer | None:
